@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,10 @@ struct header {
 
 connection::~connection() { ::close(fd_); }
 void connection::close() { ::shutdown(fd_, SHUT_RDWR); }
+void connection::limit_silence(std::chrono::seconds most) {
+  const timeval limit{most.count(), 0};
+  ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
 
 bool connection::write_all(std::span<const std::byte> bytes, function_ref<bool(int)> goes_on) {
   constexpr int a_look = 50;  // milliseconds
@@ -74,7 +79,7 @@ std::optional<message> connection::receive() {
     return true;
   };
   header h;
-  if (!read_all(&h, sizeof h) || h.magic != magic || h.kind > message_kind::here_i_am) return std::nullopt;
+  if (!read_all(&h, sizeof h) || h.magic != magic || h.kind > message_kind::block_gone) return std::nullopt;
   message m{h.kind, h.query, {}};
   // Memory is taken as the bytes come: a length alone takes none.
   constexpr std::size_t piece = std::size_t{1} << 24;

@@ -1,11 +1,12 @@
-// Messages between the master and one container, over a stream socket. Each belongs to a query.
+// Messages between two processes of a session, over a stream socket. Each belongs to a query.
 //
 //   connection to_container(fd);
-//   to_container.send(message_kind::run_vertex, query, bytes);
+//   to_container.send(message_kind::task, query, bytes);
 //   while (auto m = to_container.receive()) handle(*m);       // nothing: the other side has ended
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -19,10 +20,11 @@ namespace query::cluster {
 
 enum class message_kind : std::uint32_t {
   // to a container
-  hello, plan, rows, run_vertex, sample_vertex, send_vertex, receive_vertex, forget_vertex, fold_result, verify_result, end_query,
-  are_you_there,
+  hello, plan, rows, peer, task, redirect, drop, end_query, are_you_there,
   // to the master
-  done, failed, page, folded, here_i_am,
+  listens, done, failed, missing, here_i_am,
+  // between those who pull blocks and those who hold them
+  pull_block, page, block_end, block_gone,
 };
 
 struct message {
@@ -48,6 +50,7 @@ class connection {
   // One thread. Nothing: the other side has ended, or what came is no message.
   std::optional<message> receive();
   void close();  // wakes who receives
+  void limit_silence(std::chrono::seconds most);  // receive() gives nothing after that
 
  private:
   bool write_all(std::span<const std::byte> bytes, function_ref<bool(int)> goes_on);

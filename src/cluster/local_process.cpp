@@ -48,49 +48,51 @@ void local_process::read() {
       }
       continue;
     }
-    std::shared_ptr<mailbox> box;
+    if (m->kind == message_kind::listens) {
+      byte_reader from(m->bytes);
+      const std::lock_guard hold(lock_);
+      listens_at_ = from.get_text();
+      says_where_.notify_all();
+      continue;
+    }
+    opened to;
     {
       const std::lock_guard hold(lock_);
-      if (const auto found = boxes_.find(m->query); found != boxes_.end()) box = found->second;
+      if (const auto found = queries_.find(m->query); found != queries_.end()) to = found->second;
     }
-    if (!box) continue;  // its query has ended
-    const std::lock_guard hold(box->lock_);
-    box->messages_.push_back(std::move(*m));
-    box->some_.notify_one();
+    if (to.who) to.who->heard(to.as, std::move(*m));  // else its query has ended
   }
   const std::string how = process_->how_it_ended();
   if (!ending_) lose(how);
 }
 
 void local_process::lose(const std::string& why) {
-  std::vector<std::shared_ptr<mailbox>> all;
+  std::vector<opened> all;
+  std::string first;
   {
     const std::lock_guard hold(lock_);
-    if (why_lost_.empty()) why_lost_ = why;
+    if (why_lost_.empty()) why_lost_ = "cluster: " + name_ + " (" + process_->place() + ") was lost: " + why;
+    first = why_lost_;
     lost_ = true;
-    for (const auto& [query, box] : boxes_) all.push_back(box);
+    for (const auto& [query, to] : queries_) all.push_back(to);
+    says_where_.notify_all();
   }
-  for (const auto& box : all) {
-    const std::lock_guard hold(box->lock_);
-    box->some_.notify_all();
-  }
+  for (const opened& to : all) to.who->lost(to.as, first);
 }
 
 void local_process::throw_lost() {
   const std::lock_guard hold(lock_);
-  throw runtime::process_lost("cluster: " + name_ + " (" + process_->place() + ") was lost: " + why_lost_);
+  throw runtime::process_lost(why_lost_);
 }
 
-std::shared_ptr<local_process::mailbox> local_process::open(std::uint64_t query) {
-  auto box = std::make_shared<mailbox>();
+void local_process::open(std::uint64_t query, std::shared_ptr<listener> who, const host_id& as) {
   const std::lock_guard hold(lock_);
-  boxes_[query] = box;
-  return box;
+  queries_[query] = {std::move(who), as};
 }
 void local_process::close(std::uint64_t query) {
   {
     const std::lock_guard hold(lock_);
-    boxes_.erase(query);
+    queries_.erase(query);
   }
   if (!lost_ && !to_->send(message_kind::end_query, query, {}, {}, connection::for_a_second)) to_->close();
 }
@@ -109,8 +111,8 @@ void local_process::send(message_kind kind, std::uint64_t query, const runtime::
   if (lost_) throw_lost();
 }
 
-void local_process::wait_for_word() {
-  if (since(heard_) < silence) return;
+void local_process::look_after() {
+  if (lost_ || since(heard_) < silence) return;
   const clock::rep asked = asked_;
   if (asked <= heard_) {
     const clock::rep before = now();
@@ -123,20 +125,16 @@ void local_process::wait_for_word() {
   }
 }
 
-message local_process::mailbox::wait(local_process& from, const runtime::cancel_flag& cancel) {
+std::string local_process::listens_at(const runtime::cancel_flag& cancel) {
   for (;;) {
     {
       std::unique_lock hold(lock_);
-      some_.wait_for(hold, std::chrono::milliseconds(20), [&] { return !messages_.empty() || from.lost(); });
-      if (!messages_.empty()) {
-        message m = std::move(messages_.front());
-        messages_.pop_front();
-        return m;
-      }
+      says_where_.wait_for(hold, std::chrono::milliseconds(20), [&] { return lost_ || !listens_at_.empty(); });
+      if (!lost_ && !listens_at_.empty()) return listens_at_;
     }
-    if (from.lost()) from.throw_lost();
+    if (lost_) throw_lost();
     cancel.check();
-    from.wait_for_word();
+    look_after();
   }
 }
 

@@ -1,17 +1,16 @@
-// A container, as the master sees it: the process that a backend started, the socket to it, and a thread that hands what comes from it to the
-// queries that wait for it.
+// A container, as the master sees it: the process that a backend started, the socket to it, and a thread that hands what comes from it to
+// the queries that have opened it.
 //
 //   local_process p("process 2 of local:4", backend.start(0), hello);
-//   auto box = p.open(query);                         // until it is closed
-//   p.send(message_kind::run_vertex, query, bytes);
-//   message m = box->wait(p, cancel);                 // throws process_lost, cancelled
+//   p.open(query, who, {1, 1});                       // who->heard(...), who->lost(...), until it is closed
+//   p.send(message_kind::task, query, cancel, bytes);
+//   p.look_after();                                   // now and then, by who waits for it
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,6 +19,7 @@
 
 #include "cluster/backends/backend.hpp"
 #include "cluster/connection.hpp"
+#include "cluster/master/tasks.hpp"
 #include "cluster/messages.hpp"
 #include "runtime/cancellation.hpp"
 
@@ -27,16 +27,12 @@ namespace query::cluster {
 
 class local_process {
  public:
-  // The messages from the process to one query.
-  class mailbox {
+  // Who runs a query: called on the process's thread.
+  class listener {
    public:
-    message wait(local_process& from, const runtime::cancel_flag& cancel);
-
-   private:
-    friend class local_process;
-    std::mutex lock_;
-    std::condition_variable some_;
-    std::deque<message> messages_;
+    virtual ~listener() = default;
+    virtual void heard(const host_id& from, message m) = 0;
+    virtual void lost(const host_id& from, const std::string& why) = 0;
   };
 
   local_process(std::string name, std::unique_ptr<backends::container_process> process, const hello& first);
@@ -44,21 +40,24 @@ class local_process {
   local_process(const local_process&) = delete;
   local_process& operator=(const local_process&) = delete;
 
-  std::shared_ptr<mailbox> open(std::uint64_t query);
+  void open(std::uint64_t query, std::shared_ptr<listener> who, const host_id& as);
   void close(std::uint64_t query);
   // Throws runtime::process_lost, cancelled; a query that was cancelled while the process took nothing costs the process.
   void send(message_kind kind, std::uint64_t query, const runtime::cancel_flag& cancel, std::span<const std::byte> head,
             std::span<const std::byte> rest = {});
+  // A process that says nothing is asked whether it is there, and lost if it does not answer.
+  void look_after();
+  // Where others find its blocks, as soon as it has said so. Throws process_lost, cancelled.
+  std::string listens_at(const runtime::cancel_flag& cancel);
   bool lost() const { return lost_; }
   const std::string& name() const { return name_; }
 
-  // A process that says nothing is asked whether it is there; its answer needs no thread that runs functions of the user's.
+  // Its answer needs no thread that runs functions of the user's.
   static constexpr std::chrono::milliseconds silence{500}, patience{3000}, patience_at_start{60000};
 
  private:
   [[noreturn]] void throw_lost();
   void read();
-  void wait_for_word();
   void lose(const std::string& why);
 
   const std::string name_;
@@ -68,7 +67,13 @@ class local_process {
   std::atomic<std::chrono::steady_clock::rep> heard_{0}, asked_{0};
   std::mutex lock_;
   std::string why_lost_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<mailbox>> boxes_;
+  struct opened {
+    std::shared_ptr<listener> who;
+    host_id as;
+  };
+  std::unordered_map<std::uint64_t, opened> queries_;
+  std::string listens_at_;
+  std::condition_variable says_where_;
   std::thread reader_;
 };
 

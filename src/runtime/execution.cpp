@@ -125,7 +125,7 @@ pass_clock execution::clock(std::string_view way, std::optional<fold_kind> fold)
 void execution::run_vertices() {
   if (have_run_) return;
   prepare_arrow_columns(*graph, context);
-  if (graph->partitions > 1 && !partitions) partitions = std::make_unique<partition_set>(*graph, *session, context, plan.sent);
+  if (graph->partitions > 1 && !partitions) partitions = make_partitions(*graph, *session, context, plan.sent);
   leader = std::make_unique<executor>(*graph, *session, context, partitions.get());
   if (partitions) partitions->leads(*leader);
   leader->run_vertices();

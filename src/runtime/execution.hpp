@@ -21,7 +21,7 @@
 #include "runtime/engine_failure.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/part_done.hpp"
-#include "runtime/partition_set.hpp"
+#include "runtime/partitions.hpp"
 #include "runtime/planned_query.hpp"
 #include "runtime/progress.hpp"
 #include "runtime/run_context.hpp"
@@ -109,7 +109,7 @@ class execution {
 
  public:
   run_context context;
-  std::unique_ptr<partition_set> partitions;  // null: there is one
+  std::unique_ptr<runtime::partitions> partitions;  // null: there is one
   std::unique_ptr<executor> leader;           // of the last run; partitions ask it as long as rows are read
   // What the terminal verb made of the rows; its engine, if another than the plan says.
   void gave(std::uint64_t rows) const;

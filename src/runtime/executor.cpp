@@ -20,7 +20,7 @@
 #include "runtime/engine_failure.hpp"
 #include "runtime/materialisation.hpp"
 #include "runtime/part_done.hpp"
-#include "runtime/partition_set.hpp"
+#include "runtime/partitions.hpp"
 #include "runtime/rounds_run.hpp"
 #include "runtime/seen_runs.hpp"
 #include "runtime/source_rows.hpp"
@@ -320,8 +320,8 @@ void executor::forget(const std::vector<vertex*>& vertices) {
   for (const vertex* w : vertices) {
     context_->tables.erase(w);
     context_->copies.erase(w);
-    if (over_) over_->forget(*w);
   }
+  if (over_) over_->forget(vertices);
 }
 
 executor::round_result executor::one_round(const vertex& v, const vertex_rows& now) {

@@ -38,12 +38,12 @@ void rethrow_if_gpu_demanded(const planner::branch& b);
 // One vertex on one engine, to its end. `local` reads its inputs where the engine asks for them.
 vertex_rows run_on(engine& e, const planner::vertex& v, local_engine& local, run_context& context);
 
-class partition_set;
+class partitions;
 
 class executor {
  public:
   // over, if not null: the partitions that the graph is run in, of which this is the first.
-  executor(const planner::machine_graph& g, session_state& session, run_context& context, partition_set* over = nullptr)
+  executor(const planner::machine_graph& g, session_state& session, run_context& context, partitions* over = nullptr)
       : graph_(&g), session_(&session), context_(&context), over_(over) {}
   void run_vertices();  // all but the terminal
   // The same of one partition, by the set: before the first vertex; and one vertex.
@@ -81,7 +81,7 @@ class executor {
   session_state* session_;
   const detail::logical* demanding_loop_ = nullptr;  // the loop that is running, if the GPU is demanded for it
   run_context* context_;
-  partition_set* over_;
+  partitions* over_;
   bool fell_back_ = false;
   cached_vertices cached_;
   std::vector<std::unique_ptr<planner::vertex>> brought_;  // with found rows as their input

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -16,6 +15,8 @@
 #include <vector>
 
 #include <query/errors.hpp>
+
+#include "runtime/checksum.hpp"
 
 namespace query::runtime {
 namespace {
@@ -64,29 +65,6 @@ int open_unnamed(const std::string& folder) {
 constexpr std::size_t tried_bytes = std::size_t{16} << 10;
 constexpr unsigned most_fruitless = 4, one_in = 8;  // pages
 constexpr bool shrinks(std::size_t packed, std::size_t bytes) { return packed <= bytes - bytes / 8; }
-
-// A change of one word always changes the result, as each step is reversible. Four chains hide the latency of the multiplications.
-std::uint64_t checksum(const char* data, std::size_t n) {
-  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15;
-  std::uint64_t h[4] = {n, 1, 2, 3}, word = 0;
-  const auto add = [&](std::uint64_t& to) { to = std::rotl((to ^ word) * odd, 29); };
-  std::size_t i = 0;
-  for (; i + 32 <= n; i += 32)
-    for (std::size_t k = 0; k < 4; ++k) {
-      std::memcpy(&word, data + i + 8 * k, 8);
-      add(h[k]);
-    }
-  for (; i < n; i += 8) {
-    word = 0;
-    std::memcpy(&word, data + i, std::min<std::size_t>(8, n - i));
-    add(h[0]);
-  }
-  for (std::size_t k = 1; k < 4; ++k) {
-    word = h[k];
-    add(h[0]);
-  }
-  return h[0];
-}
 
 }  // namespace
 

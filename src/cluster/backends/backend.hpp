@@ -34,6 +34,7 @@ class backend {
   virtual std::string name() const = 0;     // as the user named it
   virtual int containers() const = 0;       // beside the session's own process
   virtual bool shares_machine() const = 0;  // cores and memory of this machine are divided
+  virtual std::string beside() const = 0;   // where this process listens for the containers: transport/address.hpp
   // The container of that number, from 0 on; where it has ended, another in its place. Throws cluster_error: none can be started.
   virtual std::unique_ptr<container_process> start(std::size_t number) = 0;
 };

@@ -18,7 +18,7 @@
 #include <query/errors.hpp>
 
 #include "cluster/backends/backend.hpp"
-#include "cluster/container.hpp"
+#include "cluster/container/container.hpp"
 
 extern char** environ;
 
@@ -121,6 +121,7 @@ class local_backend final : public backend {
   std::string name() const override { return "local:" + std::to_string(containers_ + 1); }
   int containers() const override { return containers_; }
   bool shares_machine() const override { return true; }
+  std::string beside() const override { return "unix:"; }
   std::unique_ptr<container_process> start(std::size_t) override { return std::make_unique<child_process>(); }
 
  private:

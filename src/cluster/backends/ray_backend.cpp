@@ -148,6 +148,10 @@ class ray_backend final : public backend {
   ~ray_backend() override { end(); }
 
   std::string name() const override { return "ray:" + address_; }
+  std::string beside() const override {
+    const std::string where = listener_->where().text();
+    return where.substr(0, where.rfind(':')) + ":0";
+  }
   int containers() const override { return all_->containers; }
   bool shares_machine() const override { return all_->one_machine; }
 

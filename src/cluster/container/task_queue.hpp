@@ -103,7 +103,7 @@ class task_queue {
   void arrived(const block& b) { on_the_way_ -= b.size.bytes; }
   void go_on(queue_actions& out);
 
-  const options options_;
+  options options_;
   std::deque<entry> entries_;
   std::map<step_id, rows> held_;
   std::set<step_id> dropped_;  // once no task here reads them

@@ -96,6 +96,7 @@ class master {
   void release(const std::vector<step_id>& done, master_actions& out);
   void handle(const master_event& e, master_actions& out);
 
+  bool has(step_id s, std::uint32_t partition) const { return partition < steps_.at(s).tasks.size(); }
   bool done(step_id s) const;
   bool done(step_id s, std::uint32_t partition) const;
   const task_result& result(step_id s, std::uint32_t partition) const;

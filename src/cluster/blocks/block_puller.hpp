@@ -1,0 +1,73 @@
+// Pulls blocks from the processes that hold them, a few at once; each pull ends with a call on a thread of the puller's.
+//
+//   block_puller pulls(token, pool, on_pages, on_failure);
+//   pulls.peer({2, 1}, "unix:@...");                    // where the host listens
+//   pulls.pull(query, task, wanted);
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/blocks/block_store.hpp"
+#include "cluster/connection.hpp"
+#include "cluster/transport/handshake.hpp"
+#include "runtime/buffer_pool.hpp"
+
+namespace query::cluster {
+
+class block_puller {
+ public:
+  // What became of a pull: its pages; or that they were not to be had, `gone` where their process said so; or an exception, as no memory.
+  struct outcome {
+    task_id task;
+    block wanted;
+    shared_pages pages;
+    bool gone = false;
+    std::exception_ptr error;
+  };
+  block_puller(std::uint64_t query, const transport::session_token& token, runtime::buffer_pool& pool, std::function<void(outcome)> ended);
+  ~block_puller();  // those under way end, without a call
+  block_puller(const block_puller&) = delete;
+  block_puller& operator=(const block_puller&) = delete;
+
+  void peer(const host_id& host, std::string where);
+  void pull(const task_id& task, const block& wanted);
+
+ private:
+  static constexpr std::size_t most_at_once = 3;
+  struct request {
+    task_id task;
+    block wanted;
+    std::string from;
+    int tried = 0;
+  };
+  void work();
+  outcome pulled(const request& r);
+  std::shared_ptr<connection> connected(const std::string& where);
+  static std::pair<std::uint32_t, std::uint32_t> key(const host_id& h) { return {h.partition, h.incarnation}; }
+
+  const std::uint64_t query_;
+  const transport::session_token token_;
+  runtime::buffer_pool& pool_;
+  const std::function<void(outcome)> ended_;
+
+  std::mutex lock_;
+  std::condition_variable some_;
+  bool ending_ = false;
+  std::size_t idle_ = 0;
+  std::deque<request> requests_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> peers_;
+  std::multimap<std::string, std::shared_ptr<connection>> connections_;  // that nobody uses
+  std::vector<std::shared_ptr<connection>> in_use_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace query::cluster

@@ -1,0 +1,86 @@
+#include "cluster/blocks/block_server.hpp"
+
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include <query/errors.hpp>
+
+#include "cluster/bytes.hpp"
+
+namespace query::cluster {
+
+block_server::block_server(const transport::address& at, const transport::session_token& token) : listener_(at, token) {
+  accepts_ = std::thread([this] { accept(); });
+}
+
+block_server::~block_server() {
+  ending_ = true;
+  accepts_.join();
+  for (peer& p : peers_) p.to.close();
+  for (peer& p : peers_) p.serves.join();
+}
+
+void block_server::open(std::uint64_t query, std::shared_ptr<const block_store> blocks) {
+  const std::lock_guard hold(lock_);
+  stores_[query] = std::move(blocks);
+}
+void block_server::close(std::uint64_t query) {
+  std::shared_ptr<const block_store> gone;
+  const std::lock_guard hold(lock_);
+  if (const auto found = stores_.find(query); found != stores_.end()) {
+    gone = std::move(found->second);
+    stores_.erase(found);
+  }
+}
+shared_pages block_server::find(std::uint64_t query, const block_name& b) {
+  std::shared_ptr<const block_store> store;
+  {
+    const std::lock_guard hold(lock_);
+    if (const auto found = stores_.find(query); found != stores_.end()) store = found->second;
+  }
+  return store ? store->find(b.step, b.attempt, b.bucket) : nullptr;
+}
+
+void block_server::accept() {
+  while (!ending_) {
+    auto came = listener_.accept(std::chrono::milliseconds(500));
+    for (auto p = peers_.begin(); p != peers_.end();) {
+      if (!p->ended) {
+        ++p;
+        continue;
+      }
+      p->serves.join();
+      p = peers_.erase(p);
+    }
+    if (!came) continue;
+    peer& p = peers_.emplace_back(came->fd.release());
+    p.serves = std::thread([this, &p] { serve(p); });
+  }
+}
+
+void block_server::serve(peer& p) {
+  try {
+    while (const auto m = p.to.receive()) {
+      if (m->kind != message_kind::pull_block) break;
+      const auto wanted = byte_reader(m->bytes).get<block_name>();
+      const shared_pages pages = find(m->query, wanted);
+      if (!pages) {
+        if (!p.to.send(message_kind::block_gone, m->query, {})) break;
+        continue;
+      }
+      bool taken = true;
+      for (auto page = pages->begin(); taken && page != pages->end(); ++page) {
+        const page_header h{page->rows, runtime::checksum(page->bytes.as<const char>(), page->bytes.size())};
+        taken = p.to.send(message_kind::page, m->query, std::as_bytes(std::span(&h, 1)),
+                          {page->bytes.as<const std::byte>(), page->bytes.size()});
+      }
+      if (!taken || !p.to.send(message_kind::block_end, m->query, {})) break;
+    }
+  } catch (const std::exception&) {  // what came was no request
+  }
+  p.to.close();
+  p.ended = true;
+}
+
+}  // namespace query::cluster

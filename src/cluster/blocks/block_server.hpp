@@ -1,0 +1,64 @@
+// Hands the blocks of this process to the other processes of its session, which pull them.
+//
+//   block_server server(transport::address::parse("unix:"), token);
+//   server.open(query, store);                   // until close(query)
+//   others connect to server.where()
+//
+// Each connection has a thread. Pages go out as fast as their reader takes them: what it has not read stays here.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "cluster/blocks/block_store.hpp"
+#include "cluster/connection.hpp"
+#include "cluster/transport/listener.hpp"
+
+namespace query::cluster {
+
+// Of messages about blocks: of which, and what one page has.
+struct block_name {
+  step_id step = 0;
+  std::uint32_t attempt = 0, bucket = 0;
+};
+struct page_header {
+  std::uint64_t rows = 0, checksum = 0;
+};
+
+class block_server {
+ public:
+  block_server(const transport::address& at, const transport::session_token& token);
+  ~block_server();
+  block_server(const block_server&) = delete;
+  block_server& operator=(const block_server&) = delete;
+
+  std::string where() const { return listener_.where().text(); }
+  void open(std::uint64_t query, std::shared_ptr<const block_store> blocks);
+  void close(std::uint64_t query);
+
+ private:
+  struct peer {
+    explicit peer(int fd) : to(fd) {}
+    connection to;
+    std::atomic<bool> ended{false};
+    std::thread serves{};
+  };
+  void accept();
+  void serve(peer& p);
+  shared_pages find(std::uint64_t query, const block_name& b);
+
+  transport::listener listener_;
+  std::atomic<bool> ending_{false};
+  std::mutex lock_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<const block_store>> stores_;
+  std::list<peer> peers_;
+  std::thread accepts_;
+};
+
+}  // namespace query::cluster

@@ -1,0 +1,71 @@
+// The blocks that one partition of a query holds for others, until its master says that nobody needs them. Of any thread.
+//
+//   store.keep(step, attempt, pages);                      // a bucket for each receiver, or one for all
+//   auto pages = store.find(wanted);                       // null: not here, or not of that attempt
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cluster/master/tasks.hpp"
+#include "runtime/checksum.hpp"
+#include "runtime/row_pages.hpp"
+
+namespace query::cluster {
+
+using shared_pages = std::shared_ptr<const runtime::row_pages>;
+
+inline block_size size_of(const runtime::row_pages& pages) {
+  block_size all;
+  for (const runtime::row_page& p : pages) {
+    all.rows += p.rows;
+    all.bytes += p.bytes.size();
+    all.checksum = all.checksum * 31 + runtime::checksum(p.bytes.as<const char>(), p.bytes.size());
+  }
+  return all;
+}
+
+class block_store {
+ public:
+  void keep(step_id step, std::uint32_t attempt, std::vector<runtime::row_pages> buckets) {
+    held made{attempt, {}};
+    for (runtime::row_pages& b : buckets) made.buckets.push_back(std::make_shared<const runtime::row_pages>(std::move(b)));
+    const std::lock_guard hold(lock_);
+    std::swap(all_[step], made);
+  }
+  shared_pages find(step_id step, std::uint32_t attempt, std::uint32_t bucket) const {
+    const std::lock_guard hold(lock_);
+    const auto found = all_.find(step);
+    if (found == all_.end() || found->second.attempt != attempt || bucket >= found->second.buckets.size()) return nullptr;
+    return found->second.buckets[bucket];
+  }
+  // The same, and it is here no longer: for its only receiver, which cannot be lost.
+  shared_pages take(step_id step, std::uint32_t attempt, std::uint32_t bucket) {
+    const std::lock_guard hold(lock_);
+    const auto found = all_.find(step);
+    if (found == all_.end() || found->second.attempt != attempt || bucket >= found->second.buckets.size()) return nullptr;
+    return std::move(found->second.buckets[bucket]);
+  }
+  void forget(step_id step) {
+    held gone;
+    const std::lock_guard hold(lock_);
+    if (const auto found = all_.find(step); found != all_.end()) {
+      std::swap(gone, found->second);
+      all_.erase(found);
+    }
+  }
+
+ private:
+  struct held {
+    std::uint32_t attempt = 0;
+    std::vector<shared_pages> buckets;
+  };
+  mutable std::mutex lock_;
+  std::unordered_map<step_id, held> all_;
+};
+
+}  // namespace query::cluster

@@ -1,0 +1,105 @@
+#include "cluster/container/partition_work.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <query/errors.hpp>
+
+#include "cluster/sent_pages.hpp"
+
+namespace query::cluster {
+
+void put_pages(byte_writer& to, const runtime::row_pages& pages) {
+  to.put(std::uint64_t{pages.size()});
+  for (const runtime::row_page& p : pages) {
+    to.put(std::uint64_t{p.rows});
+    to.put_text({p.bytes.as<const char>(), p.bytes.size()});
+  }
+}
+runtime::row_pages get_pages(byte_reader& from, runtime::buffer_pool& pool) {
+  runtime::row_pages pages;
+  for (std::size_t n = from.get_count(2 * sizeof(std::uint64_t)); n; --n) {
+    const auto rows = from.get<std::uint64_t>();
+    byte_reader page(from.get_raw(from.get_count(1)));
+    pages.push_back(read_page(page, rows, pool));
+  }
+  return pages;
+}
+
+const planner::vertex& partition_work::vertex(std::uint64_t number) const {
+  if (number >= graph_->vertices.size()) throw cluster_error("cluster: a vertex is not there");
+  return *graph_->vertices[number];
+}
+
+task_result partition_work::work(const task& t) {
+  task_result r;
+  const bool of_result = t.does == work::fold || t.does == work::verify;
+  const planner::vertex* const v = of_result ? nullptr : &vertex(t.vertex);
+  byte_reader argument(t.argument);
+  byte_writer answer;
+  switch (t.does) {
+    case work::run: runs_->run_here(*v); break;
+    case work::count: r.rows = exchanges_.run(*v); break;
+    case work::sample:
+      put_pages(answer, exchanges_.sample(*v, static_cast<std::size_t>(argument.get<std::uint64_t>()))); break;
+    case work::send: send(*v, t, r); break;
+    case work::receive: receive(*v, t); break;
+    case work::fold: {
+      const auto k = argument.get<detail::fold_kind>();
+      auto state = argument.get<detail::fold_state>();
+      session_->cpu->fold(graph_->result, graph_->captures, k, state, *context_);
+      answer.put(state);
+      break;
+    }
+    case work::verify: session_->cpu->verify(graph_->result, graph_->captures, *context_); break;
+  }
+  r.answer = answer.take();
+  return r;
+}
+
+// The argument: how many receivers there are, and where the ranges of an exchange by range begin.
+void partition_work::send(const planner::vertex& v, const task& t, task_result& r) {
+  byte_reader from(t.argument);
+  const auto receivers = from.get<std::uint64_t>();
+  if (receivers > static_cast<std::uint64_t>(graph_->partitions)) throw cluster_error("cluster: partitions that are not there");
+  const runtime::row_pages begins = get_pages(from, context_->pool);
+  std::vector<runtime::row_pages> buckets = exchanges_.send(v, static_cast<std::size_t>(receivers), begins);
+  for (std::uint32_t b = 0; b < buckets.size(); ++b) {
+    if (buckets.size() > 1 && !t.only.empty() && std::find(t.only.begin(), t.only.end(), b) == t.only.end()) buckets[b].clear();
+    r.blocks.push_back(size_of(buckets[b]));
+  }
+  blocks_->keep(t.id.step, t.id.attempt, std::move(buckets));
+}
+
+// Receivers have the rows in the order of senders, so that what was in order in partitions one after the other is in order in each of them.
+void partition_work::receive(const planner::vertex& v, const task& t) {
+  std::vector<shared_pages> all;
+  std::vector<const runtime::row_page*> in_order;
+  {
+    const std::lock_guard hold(lock_);
+    for (const block& b : t.blocks) {
+      auto found = inbox_.extract(of(t.id, b));
+      if (!found) throw internal_error("query: a block that a task needs is not here");
+      all.push_back(std::move(found.mapped()));
+    }
+  }
+  for (const shared_pages& pages : all)
+    for (const runtime::row_page& p : *pages) in_order.push_back(&p);
+  exchanges_.receive(v, in_order);
+}
+
+void partition_work::forget(const forget_rows& gone) {
+  if (gone.in_blocks) blocks_->forget(gone.step);
+  else context_->tables.erase(&vertex(gone.vertex));
+}
+
+void partition_work::arrived(const task_id& t, const block& b, shared_pages pages) {
+  const std::lock_guard hold(lock_);
+  inbox_[of(t, b)] = std::move(pages);
+}
+void partition_work::discard(const task_id& t, const block& b) {
+  const std::lock_guard hold(lock_);
+  inbox_.erase(of(t, b));
+}
+
+}  // namespace query::cluster

@@ -1,0 +1,69 @@
+// What the tasks of one partition of a query do, in whatever process it is: by its copy of the machine graph, over its tables.
+//
+//   partition_work here(graph, session, context, executor, 1);
+//   here.arrived(task, block, pages);                    // for each block of a receiving task
+//   task_result r = here.work(task);                     // throws what the query's functions throw
+//   here.blocks()                                        // what its sends hold for others
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "cluster/blocks/block_store.hpp"
+#include "cluster/bytes.hpp"
+#include "cluster/container/task_queue.hpp"
+#include "cluster/master/tasks.hpp"
+#include "planner/machine_graph.hpp"
+#include "runtime/exchange_side.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/row_pages.hpp"
+#include "runtime/run_context.hpp"
+#include "runtime/session_state.hpp"
+
+namespace query::cluster {
+
+// Pages within the argument or the answer of a task.
+void put_pages(byte_writer& to, const runtime::row_pages& pages);
+runtime::row_pages get_pages(byte_reader& from, runtime::buffer_pool& pool);
+
+class partition_work {
+ public:
+  partition_work(const planner::machine_graph& graph, runtime::session_state& session, runtime::run_context& context,
+                 runtime::executor& runs)
+      : graph_(&graph), session_(&session), context_(&context), runs_(&runs), exchanges_(session, runs, context) {}
+
+  // Of one thread.
+  task_result work(const task& t);
+  void forget(const forget_rows& gone);
+  void run_here(const planner::vertex& v) { runs_->run_here(v); }  // that has no step
+  runtime::exchange_side& exchanges() { return exchanges_; }
+
+  // Of any thread.
+  void arrived(const task_id& t, const block& b, shared_pages pages);
+  void discard(const task_id& t, const block& b);
+  const std::shared_ptr<block_store>& blocks() const { return blocks_; }
+
+ private:
+  using name = std::tuple<step_id, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  static name of(const task_id& t, const block& b) { return {t.step, t.attempt, b.at.partition, b.at.incarnation, b.attempt}; }
+  const planner::vertex& vertex(std::uint64_t number) const;
+  void send(const planner::vertex& v, const task& t, task_result& r);
+  void receive(const planner::vertex& v, const task& t);
+
+  const planner::machine_graph* graph_;
+  runtime::session_state* session_;
+  runtime::run_context* context_;
+  runtime::executor* runs_;
+  runtime::exchange_side exchanges_;
+  std::shared_ptr<block_store> blocks_ = std::make_shared<block_store>();
+  std::mutex lock_;
+  std::map<name, shared_pages> inbox_;
+};
+
+}  // namespace query::cluster

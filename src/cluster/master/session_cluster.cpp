@@ -1,0 +1,83 @@
+#include "cluster/master/session_cluster.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include <query/detail/failure.hpp>
+
+#include "cluster/container/container.hpp"
+#include "runtime/default_memory.hpp"
+
+namespace query::cluster {
+
+namespace {
+
+// Is all of a value known to the library? What it does not know may hold addresses.
+bool is_described(const ir::type& t) {
+  if (t.k == ir::kind::opaque) return false;
+  if (t.element && !is_described(*t.element)) return false;
+  return std::ranges::all_of(t.fields(), [](const ir::field& f) { return is_described(*f.of); });
+}
+
+}  // namespace
+
+session_cluster::session_cluster(const session_options& options)
+    : backend_(backends::make_backend(options)), count_(backend_->containers() + 1), token_(transport::session_token::random()) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  first_.options = options;
+  first_.token = token_.text();
+  processes_.resize(static_cast<std::size_t>(count_));
+  if (!backend_->shares_machine()) return;
+  if (!options.threads) first_.options.threads = std::max(1, cores / count_);
+  if (!options.memory_limit) first_.options.memory_limit = runtime::default_memory_limit() / static_cast<std::size_t>(count_);
+}
+
+bool session_cluster::can_travel(const ir::type& row) const { return is_described(row); }
+
+std::shared_ptr<const runtime::cluster::prepared> session_cluster::prepare(const planner::machine_graph& g,
+                                                                           const planner::column_options& forms) const {
+  auto made = std::make_shared<prepared_plan>();
+  try {
+    const program here;
+    made->modules = here.names();
+    made->plan = write_plan(g, forms, here);
+  } catch (const verb_stays& e) {
+    throw runtime::stays_here{(e.verb ? e.verb->label + " (" + detail::place_of(e.verb->where) + "): " : "") + e.why};
+  } catch (const cannot_travel& e) {
+    throw runtime::stays_here{e.why};
+  }
+  const auto check = [](const ir::type& row) {
+    if (!is_described(row)) throw runtime::stays_here{"rows of " + std::string(row.name) + " cannot be sent to others"};
+  };
+  for (const auto& c : made->plan.captured) check(*c->element);
+  for (const auto& s : made->plan.sources) check(*s.node->row);
+  return made;
+}
+
+std::shared_ptr<local_process> session_cluster::living(std::size_t partition) {
+  const std::lock_guard hold(lock_);
+  if (!can_be_container())
+    throw detail::unplaced_error("cluster: " + name() +
+                                 ": its processes are this program: call query::container_main() in the first line of main(), or link "
+                                 "query::query by CMake, which does");
+  std::shared_ptr<local_process>& p = processes_.at(partition);
+  if (p && !p->lost()) return p;
+  p = nullptr;  // ends what was lost
+  const std::string process = "process " + std::to_string(partition + 1) + " of " + name();
+  return p = std::make_shared<local_process>(process, backend_->start(partition - 1), first_);
+}
+
+block_server& session_cluster::blocks() {
+  const std::lock_guard hold(lock_);
+  if (!blocks_) blocks_ = std::make_unique<block_server>(transport::address::parse(backend_->beside()), token_);
+  return *blocks_;
+}
+
+}  // namespace query::cluster
+
+namespace query::runtime {
+
+std::unique_ptr<cluster> make_cluster(const session_options& o) { return std::make_unique<query::cluster::session_cluster>(o); }
+
+}  // namespace query::runtime

@@ -1,0 +1,55 @@
+// The cluster of a session: the processes that a backend starts for it, which live as long as the session, and what its queries need there.
+// The first partition of each query is in the session's own process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cluster/backends/backend.hpp"
+#include "cluster/blocks/block_server.hpp"
+#include "cluster/local_process.hpp"
+#include "cluster/messages.hpp"
+#include "cluster/program.hpp"
+#include "cluster/sent_plan.hpp"
+#include "cluster/transport/handshake.hpp"
+#include "runtime/cluster.hpp"
+
+namespace query::cluster {
+
+struct prepared_plan final : runtime::cluster::prepared {
+  std::vector<program::module_name> modules;  // as places in the plan number them
+  sent_plan plan;
+};
+
+class session_cluster final : public runtime::cluster {
+ public:
+  explicit session_cluster(const session_options& options);
+
+  std::string name() const override { return backend_->name(); }
+  int partitions() const override { return count_; }
+  int threads() const override { return first_.options.threads; }
+  bool can_travel(const ir::type& row) const override;
+  std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms) const override;
+
+  // The process of a partition, from 1 on; in the place of one that was lost, another. Throws user_error, cluster_error.
+  std::shared_ptr<local_process> living(std::size_t partition);
+  block_server& blocks();  // of this process
+  const transport::session_token& token() const { return token_; }
+  std::uint64_t next_query() { return ++queries_; }
+
+ private:
+  const std::unique_ptr<backends::backend> backend_;
+  const int count_;
+  const transport::session_token token_;
+  hello first_;
+  std::atomic<std::uint64_t> queries_{0};
+  std::mutex lock_;
+  std::vector<std::shared_ptr<local_process>> processes_;  // by their partitions; the first is this one, and null
+  std::unique_ptr<block_server> blocks_;
+};
+
+}  // namespace query::cluster
