@@ -32,12 +32,12 @@ TEST(connection, hands_over_messages_of_any_size) {
   std::vector<std::byte> large(std::size_t{50} << 20);
   for (std::size_t i = 0; i < large.size(); i += 997) large[i] = static_cast<std::byte>(i);
   std::thread sender([&] {
-    EXPECT_TRUE(a.send(message_kind::run_vertex, 7, {}));
+    EXPECT_TRUE(a.send(message_kind::task, 7, {}));
     EXPECT_TRUE(a.send(message_kind::rows, 8, std::span(large).first(100), std::span(large).subspan(100)));
   });
   auto m = b.receive();
   ASSERT_TRUE(m);
-  EXPECT_EQ(m->kind, message_kind::run_vertex);
+  EXPECT_EQ(m->kind, message_kind::task);
   EXPECT_EQ(m->query, 7u);
   EXPECT_TRUE(m->bytes.empty());
   m = b.receive();

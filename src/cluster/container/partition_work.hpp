@@ -41,7 +41,9 @@ class partition_work {
   // Of one thread.
   task_result work(const task& t);
   void forget(const forget_rows& gone);
-  void run_here(const planner::vertex& v) { runs_->run_here(v); }  // that has no step
+  // Of vertices that have no step, and of waits.
+  void run_here(const planner::vertex& v) { runs_->run_here(v); }
+  void in_name_of(const planner::vertex& v, function_ref<void()> f) { runs_->in_name_of(v, f); }
   runtime::exchange_side& exchanges() { return exchanges_; }
 
   // Of any thread.

@@ -352,9 +352,10 @@ void leader::work_here() {
     tell(task_done{t.id, {partition, 1}, std::move(r)});
   } catch (const runtime::rows_lost&) {
     throw;
+  } catch (const cancelled&) {
+    throw;
   } catch (...) {
     if (well || !sent_) throw;
-    all_[0].context->cancel.check();
     errors_[{t.id.step, t.id.partition}] = std::current_exception();
     tell(task_failed{t.id, {partition, 1}});
   }
@@ -388,7 +389,9 @@ void leader::go_on(function_ref<bool()> until) {
       continue;
     }
     if (!sent_) throw internal_error("query: a step of partitions waits for nothing");
-    all_[0].context->cancel.check();
+    const auto check = [&] { all_[0].context->cancel.check(); };
+    if (waits_for_) all_[0].work->in_name_of(*waits_for_, check);
+    else check();
     for (const there& t : there_)
       if (t.process) t.process->look_after();
   }
@@ -425,6 +428,7 @@ step_id leader::submit(step s) {
 step_id leader::submit(const vertex* v, work does, int partitions, step_id receives, std::vector<std::vector<std::byte>> arguments) {
   step s{numbers_.at(v), does, static_cast<std::uint32_t>(partitions), {}, receives, std::move(arguments)};
   if (!receives) s.reads = reads_of(*v);
+  waits_for_ = v;
   const step_id id = submit(std::move(s));
   steps_[v].push_back(id);
   if (does == work::run) vertices_[id] = v;
@@ -561,6 +565,7 @@ step_id leader::step_of_result(work does, std::vector<std::vector<std::byte>> ar
     add_reads(s.reads, g.result);
     for (const planner::binding& b : g.captures) add_reads(s.reads, b.table);
   }
+  waits_for_ = nullptr;
   return submit(std::move(s));
 }
 

@@ -130,6 +130,7 @@ class leader final : public runtime::partitions {
   // Of a run.
   std::uint64_t query_ = 0;
   bool begun_ = false;
+  const planner::vertex* waits_for_ = nullptr;  // null: the terminal verb
   std::optional<master> master_;
   std::unordered_map<const planner::vertex*, std::vector<step_id>> steps_;  // the last one leaves the vertex's table
   std::map<step_id, const planner::vertex*> vertices_;                      // whose progress is to be told
