@@ -176,7 +176,7 @@ class Session:
             asked = ", ".join(f"{c} of {n['NodeManagerAddress']}" for c, n in zip(cpus, self.homes))
             remove_placement_group(self.group)
             self.group = None
-            raise RuntimeError(f"Ray has no free processors: asked for {asked}. Another job may have them; the option `threads` asks for fewer")
+            raise RuntimeError(f"Ray has no free processors: asked for {asked}; another job may have them (fewer: the option `threads`)")
 
     def ship(self):
         executable, name, *modules = self.program
