@@ -44,11 +44,9 @@ class Container:
     """An actor: one container, a child of its process. Self-contained, as Ray sends it to other nodes by value."""
 
     def __init__(self):
-        self.child = None
-        self.done = None
-        self.errors = b""
+        self.run, self.child, self.done, self.errors, self.failure = 0, None, None, b"", None
 
-    def start(self, files, argument, invitation, environment, machine, features):
+    def start(self, run, files, argument, invitation, environment, machine, features):
         import os
         import platform
         import socket
@@ -62,7 +60,8 @@ class Container:
         missing = sorted(set(features) - set(has))
         if missing:
             raise RuntimeError("its processor lacks " + " ".join(missing) + "; if the program needs none of it: QUERY_CLUSTER_ANY_CPU=1")
-        self.kill()
+        self.kill(self.run)
+        self.run = run
         own, theirs = socket.socketpair()
         descriptors = []
         for name, text in files:
@@ -118,10 +117,11 @@ class Container:
         how = f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
         return how + (": " + text if text and status > 0 else "")
 
-    def kill(self):
-        if self.child and self.child.poll() is None:
-            self.child.kill()
-            self.done.wait(5)
+    def kill(self, run):
+        child, done = self.child, self.done
+        if run == self.run and child and not done.is_set():
+            child.kill()
+            done.wait(5)
 
 
 class Session:
@@ -235,8 +235,8 @@ class Session:
                     known = number in self.actors
                     actor = self.actor_on(number, node)
                     try:
-                        place = ray.get(actor.start.remote(self.files, self.program[1], f"{self.invitation} {number} {run}\n", environment,
-                                                           platform.machine(), features), timeout=limit)
+                        place = ray.get(actor.start.remote(run, self.files, self.program[1], f"{self.invitation} {number} {run}\n",
+                                                           environment, platform.machine(), features), timeout=limit)
                         break
                     except ray.exceptions.RayActorError:
                         self.forget(number)
@@ -256,10 +256,10 @@ class Session:
                 self.forget(number, actor)
         self.say("ended", number, run, how)
 
-    def kill(self, number):
+    def kill(self, number, run):
         actor, _ = self.actors.get(number, (None, None))
         if actor:
-            actor.kill.remote()
+            actor.kill.remote(run)
 
     # ------------------------------------------------------------------ messages
     def handle(self, kind, fields):
@@ -275,7 +275,7 @@ class Session:
             number, run = int(fields[0]), int(fields[1])
             threading.Thread(target=self.run, args=(number, run), daemon=True).start()
         elif kind == "kill":
-            self.kill(int(fields[0]))
+            self.kill(int(fields[0]), int(fields[1]))
 
     def serve(self):
         lines = self.control.makefile("rb")
