@@ -146,11 +146,8 @@ class Session:
     # ------------------------------------------------------------------ nodes
     def begin(self, address, threads):
         self.address, self.threads = address, int(threads)
-        host, _, port = address.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), 5).close()
-        except OSError as e:
-            raise RuntimeError(f"no Ray cluster at {address}: {e.strerror or e}") from None
+        if why := self.head_lost(5):
+            raise RuntimeError(f"no Ray cluster at {address}: {why}")
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=True)
         except Exception as e:
@@ -163,6 +160,14 @@ class Session:
         own = next(n["NodeManagerAddress"] for n in nodes if n["NodeID"] == self.here)
         one = int(len(hosts) == 1)
         self.say("ready", len(self.homes), "127.0.0.1" if one else own, one)
+
+    def head_lost(self, limit):
+        host, _, port = self.address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), limit).close()
+        except OSError as e:
+            return e.strerror or str(e)
+        return ""
 
     def living(self):
         return sorted((n for n in ray.nodes() if n["Alive"]), key=lambda n: (n["NodeManagerAddress"], n["NodeID"]))
@@ -224,6 +229,8 @@ class Session:
         environment = {k: v for k, v in os.environ.items() if k.startswith("QUERY_") and k not in own}
         features = [] if os.environ.get("QUERY_CLUSTER_ANY_CPU") else sorted(cpu_features())
         tried, actor = set(), None
+        if why := self.head_lost(3):  # Ray would wait for it for a minute
+            return self.say("ended", number, run, f"the head of the Ray cluster at {self.address} is lost, which starts processes: {why}")
         end = time.monotonic() + START_LIMIT
         while time.monotonic() < end:
             try:
@@ -288,7 +295,9 @@ class Session:
                 return
 
     def end(self):
-        threading.Timer(10, lambda: os._exit(1)).start()  # Ray may wait for a head that is gone
+        if self.head_lost(1):
+            os._exit(0)
+        threading.Timer(10, lambda: os._exit(1)).start()
         for number in list(self.actors):
             self.forget(number)
         if self.group:
