@@ -66,6 +66,8 @@ std::shared_ptr<void> object_of(const closure_image& image, const detail::closur
                                 const program& here, void (*begin)(void* object, const void* context), const void* context) {
   const std::align_val_t align{std::max<std::size_t>(form.align, word)};
   const std::size_t size = image.bytes.size();
+  constexpr std::size_t most_aligned = 4096;
+  if ((form.align & (form.align - 1)) != 0 || form.align > most_aligned) throw cluster_error("cluster: an image is damaged");
   struct freed {
     std::align_val_t align;
     void operator()(void* memory) const { ::operator delete(memory, align); }

@@ -398,7 +398,10 @@ template <bool Writes> class plan_archive {
     list(wanted);
     value(number);
     if (present(group_function != nullptr))
-      if constexpr (!Writes) plan_->groups_by_expressions.push_back(&v);
+      if constexpr (!Writes) {
+        if (!v.node || v.node->functions.empty()) throw cluster_error("cluster: groups have no function");
+        plan_->groups_by_expressions.push_back(&v);
+      }
     if (Writes && (engine != "cpu" || !body.empty())) throw cannot_travel{"it runs on another engine, or is a loop, in several partitions"};
   }
   template <class Divided> void own_branch(planner::branch& b, const Divided& divided) {
@@ -412,6 +415,7 @@ template <bool Writes> class plan_archive {
     if (compiled) {
       if (Writes && (!f.from || f.from->functions.empty() || f.function != f.from->functions.data()))
         throw cannot_travel{"its test is no function of its verb"};
+      if (!f.from || f.from->functions.empty()) throw cluster_error("cluster: a test has no function");
       f.function = f.from->functions.data();
     }
     expression(f.expression);
@@ -474,8 +478,10 @@ template <bool Writes> void plan_archive<Writes>::segment(planner::stage& s) {
   closure_image bytes;
   segments::received r{};
   capture_list captures;
-  for (const detail::logical* n : s.nodes)
+  for (const detail::logical* n : s.nodes) {
+    if (!n) throw cluster_error("cluster: a loop has no verb");
     for (const detail::user_function& f : n->functions) captures.insert(captures.end(), f.captures.begin(), f.captures.end());
+  }
   if constexpr (Writes) {
     r = {s.native->in, s.native->out, s.native->form, 0};
     if (!r.form.size) throw cannot_travel{"its compiled loop does not say how it lies in memory"};

@@ -92,9 +92,13 @@ program program::matching(const std::vector<module_name>& other) {
       here = loaded();
       m = known(name);
     }
-    if (m == here.end())
-      throw cluster_error("cluster: " + name.path + " is another program in this process, or missing: build " + name.build_id);
-    all.push_back(*m);
+    if (m != here.end()) {
+      all.push_back(*m);
+      continue;
+    }
+    // Other hosts may have another C library: a plan that refers to nothing in it does not care.
+    if (all.empty()) throw cluster_error("cluster: " + name.path + " is another program in this process: build " + name.build_id);
+    all.push_back({name, 0, {}});
   }
   return program(std::move(all));
 }
@@ -116,6 +120,8 @@ std::optional<program::found> program::find(std::uintptr_t address) const {
 void* program::address_of(code_place place, part in) const {
   if (place.module < modules_.size()) {
     const module& m = modules_[place.module];
+    if (m.spans.empty())
+      throw cluster_error("cluster: " + m.name.path + " is another in this process, or missing: build " + m.name.build_id);
     const std::uintptr_t address = m.base + place.offset;
     for (const span& s : m.spans)
       if (s.begin <= address && address < s.end && s.in == in) return reinterpret_cast<void*>(address);

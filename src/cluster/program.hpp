@@ -1,9 +1,10 @@
 // The code of this program as another process of it knows it: an address is a module and an offset in it, as the system places modules
-// anew in each process. Modules are known by their build ids.
+// anew in each process. Modules are known by their build ids. The first is the program's own; others may be missing, as a host's own C
+// library may be another, and then nothing in them has an address.
 //
 //   const program here;                                        // the executable and the shared objects that it has loaded
 //   if (auto at = here.place_of(function)) send(*at);
-//   const program there = program::matching(received);         // throws cluster_error where a module is another, or missing
+//   const program there = program::matching(received);         // throws cluster_error where the program is another
 //   call(there.address_of(at, program::part::code));
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <query/detail/stop.hpp>
+#include <query/errors.hpp>
 
 #include "cpu_engine/rows_buffer.hpp"
 #include "cpu_engine/value_bytes.hpp"
@@ -14,6 +15,15 @@ namespace query::cpu {
 namespace {
 
 constexpr std::size_t rows_a_look = 1024;
+
+// A page may come from another process: it says how many rows it has, and they say how long they are.
+void check(const ir::type& row, const runtime::row_page& page) {
+  const auto* from = page.bytes.as<const std::byte>();
+  const std::byte* const end = from + page.bytes.size();
+  bool whole = row.trivial ? page.rows == page.bytes.size() / row.size : page.rows <= page.bytes.size();
+  for (std::uint64_t i = 0; whole && !row.trivial && i < page.rows; ++i) whole = (from = end_of_bytes(row, from, end)) != nullptr;
+  if (!whole) throw cluster_error("cluster: a page of rows is damaged");
+}
 
 // Where pages begin: rows of about page_bytes each.
 std::vector<std::size_t> page_begins(const detail::table& rows, const runtime::cancel_flag& cancel, std::vector<std::size_t>& bytes) {
@@ -67,7 +77,10 @@ runtime::row_pages write_pages(const detail::table& rows, runtime::run_context& 
 
 detail::table read_pages(const ir::type* row, std::span<const runtime::row_page* const> pages, runtime::run_context& context) {
   std::vector<std::size_t> first(pages.size() + 1, 0), alive(pages.size(), 0);
-  for (std::size_t p = 0; p < pages.size(); ++p) first[p + 1] = first[p] + pages[p]->rows;
+  for (std::size_t p = 0; p < pages.size(); ++p) {
+    check(*row, *pages[p]);
+    first[p + 1] = first[p] + pages[p]->rows;
+  }
   rows_buffer out(row, context.pool);
   if (!first.back()) return std::move(out).to_table();
   void* const begin = out.extend(first.back());

@@ -123,13 +123,31 @@ void write_run(const planner::vertex& v, partial_groups::run& r, std::vector<pag
   }
 }
 
+// A page may come from another process.
+bool is_whole(const ir::type* key, const runtime::row_page& page, std::size_t state) {
+  const auto* from = page.bytes.as<const std::byte>();
+  const std::byte* const end = from + page.bytes.size();
+  if (page.bytes.size() < sizeof(std::uint64_t)) return false;
+  from += sizeof(std::uint64_t);
+  const auto left = [&] { return static_cast<std::size_t>(end - from); };
+  if (!key || key->trivial) {
+    const std::size_t each = state + (key ? key->size : 0);
+    return each ? page.rows == left() / each : page.rows <= 1;
+  }
+  if (page.rows > left()) return false;
+  for (std::uint64_t i = 0; i < page.rows; ++i, from += state)
+    if (!(from = end_of_bytes(*key, from, end)) || left() < state) return false;
+  return true;
+}
+
 partial_groups::run read_page(const planner::vertex& v, const runtime::row_page& page, const group_program& program,
                               runtime::buffer_pool& pool) {
   partial_groups::run r;
   r.n = page.rows;
   r.states = program.states(pool);
-  r.states->grow_to(r.n);
   const std::size_t state = r.states->state_bytes();
+  if (!is_whole(v.node->key, page, state)) throw cluster_error("cluster: a page of groups is damaged");
+  r.states->grow_to(r.n);
   const auto* from = page.bytes.as<const std::byte>();
   std::uint64_t form = 0;
   std::memcpy(&form, from, sizeof form);

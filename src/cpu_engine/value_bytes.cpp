@@ -119,6 +119,37 @@ const std::byte* read_bytes(const ir::type& t, void* value, const std::byte* fro
   }
 }
 
+const std::byte* end_of_bytes(const ir::type& t, const std::byte* from, const std::byte* end) {
+  const auto skip = [&](std::size_t n) { return n <= static_cast<std::size_t>(end - from) ? from + n : nullptr; };
+  if (t.trivial) return skip(t.size);
+  std::size_t parts = t.count;
+  switch (t.k) {
+    case ir::kind::optional:
+      if (from == end) return nullptr;
+      return *from++ == std::byte{0} ? from : end_of_bytes(*t.element, from, end);
+    case ir::kind::string:
+    case ir::kind::list: {
+      std::uint64_t n = 0;
+      if (!skip(sizeof n)) return nullptr;
+      from = read_raw(&n, sizeof n, from);
+      // No more elements than bytes: a list of them takes memory before they are read.
+      if (n > static_cast<std::size_t>(end - from)) return nullptr;
+      if (t.k == ir::kind::string) return from + n;
+      if (t.element->trivial) return n > static_cast<std::size_t>(end - from) / t.element->size ? nullptr : from + n * t.element->size;
+      parts = n;
+      break;
+    }
+    case ir::kind::record:
+      for (const ir::field& f : t.fields())
+        if (!(from = end_of_bytes(*f.of, from, end))) return nullptr;
+      return from;
+    default: break;
+  }
+  for (std::size_t i = 0; i < parts; ++i)
+    if (!(from = end_of_bytes(*t.element, from, end))) return nullptr;
+  return from;
+}
+
 bool owns_heap(const ir::type& t) {
   if (t.trivial) return false;
   switch (t.k) {

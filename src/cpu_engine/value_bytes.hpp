@@ -19,6 +19,8 @@ std::size_t bytes_of(const ir::type& t, const void* value);
 std::byte* write_bytes(const ir::type& t, const void* value, std::byte* to);
 // `value` is one that was value-initialised.
 const std::byte* read_bytes(const ir::type& t, void* value, const std::byte* from);
+// Where the bytes of a value end, at `end` at most; null: what is there, of a page that another process sent, is no such value.
+const std::byte* end_of_bytes(const ir::type& t, const std::byte* from, const std::byte* end);
 
 // Do values own heap memory that the library can see?
 bool owns_heap(const ir::type& t);

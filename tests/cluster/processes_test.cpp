@@ -239,7 +239,8 @@ TEST(cluster, of_one_is_this_process) {
   EXPECT_EQ(query::from(std::vector{1, 2, 3}).in(one).sum(), 6);
 }
 TEST(cluster, names_are_checked) {
-  for (const char* wrong : {"local", "local:", "local:0", "local:-1", "local:x", "local:2x", "local:99999", "ray:1.2.3.4:5"}) {
+  for (const char* wrong : {"local", "local:", "local:0", "local:-1", "local:x", "local:2x", "local:99999", "ray:",
+                            "ray:1.2.3.4", "ray::5"}) {
     try {
       query::Session::cluster(wrong);
       ADD_FAILURE() << wrong;

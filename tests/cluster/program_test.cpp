@@ -58,6 +58,18 @@ TEST(program, matches_modules_by_their_builds) {
   EXPECT_THROW(program::matching(names), query::cluster_error);
 }
 
+TEST(program, does_without_modules_of_the_host_that_are_others) {
+  const program here;
+  auto names = here.names();
+  const auto call = here.find(reinterpret_cast<std::uintptr_t>(&std::strlen));
+  ASSERT_TRUE(call && call->place.module > 0);
+  names[call->place.module].build_id = "of another host";
+  const program there = program::matching(names);
+  EXPECT_THROW(there.address_of(call->place, call->in), query::cluster_error);
+  const auto place = here.find(reinterpret_cast<std::uintptr_t>(&doubled))->place;
+  EXPECT_EQ(there.address_of(place, program::part::code), reinterpret_cast<void*>(&doubled));
+}
+
 TEST(program, calls_nothing_outside_its_code) {
   const program here;
   const auto place = here.find(reinterpret_cast<std::uintptr_t>(&doubled))->place;

@@ -44,11 +44,9 @@ class Container:
     """An actor: one container, a child of its process. Self-contained, as Ray sends it to other nodes by value."""
 
     def __init__(self):
-        self.child = None
-        self.done = None
-        self.errors = b""
+        self.run, self.child, self.done, self.errors, self.failure = 0, None, None, b"", None
 
-    def start(self, files, argument, invitation, environment, machine, features):
+    def start(self, run, files, argument, invitation, environment, machine, features):
         import os
         import platform
         import socket
@@ -62,7 +60,8 @@ class Container:
         missing = sorted(set(features) - set(has))
         if missing:
             raise RuntimeError("its processor lacks " + " ".join(missing) + "; if the program needs none of it: QUERY_CLUSTER_ANY_CPU=1")
-        self.kill()
+        self.kill(self.run)
+        self.run = run
         own, theirs = socket.socketpair()
         descriptors = []
         for name, text in files:
@@ -118,10 +117,11 @@ class Container:
         how = f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
         return how + (": " + text if text and status > 0 else "")
 
-    def kill(self):
-        if self.child and self.child.poll() is None:
-            self.child.kill()
-            self.done.wait(5)
+    def kill(self, run):
+        child, done = self.child, self.done
+        if run == self.run and child and not done.is_set():
+            child.kill()
+            done.wait(5)
 
 
 class Session:
@@ -146,11 +146,8 @@ class Session:
     # ------------------------------------------------------------------ nodes
     def begin(self, address, threads):
         self.address, self.threads = address, int(threads)
-        host, _, port = address.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), 5).close()
-        except OSError as e:
-            raise RuntimeError(f"no Ray cluster at {address}: {e.strerror or e}") from None
+        if why := self.head_lost(5):
+            raise RuntimeError(f"no Ray cluster at {address}: {why}")
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=True)
         except Exception as e:
@@ -164,6 +161,14 @@ class Session:
         one = int(len(hosts) == 1)
         self.say("ready", len(self.homes), "127.0.0.1" if one else own, one)
 
+    def head_lost(self, limit):
+        host, _, port = self.address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), limit).close()
+        except OSError as e:
+            return e.strerror or str(e)
+        return ""
+
     def living(self):
         return sorted((n for n in ray.nodes() if n["Alive"]), key=lambda n: (n["NodeManagerAddress"], n["NodeID"]))
 
@@ -176,7 +181,7 @@ class Session:
             asked = ", ".join(f"{c} of {n['NodeManagerAddress']}" for c, n in zip(cpus, self.homes))
             remove_placement_group(self.group)
             self.group = None
-            raise RuntimeError(f"Ray has no free processors: asked for {asked}. Another job may have them; the option `threads` asks for fewer")
+            raise RuntimeError(f"Ray has no free processors: asked for {asked}; another job may have them (fewer: the option `threads`)")
 
     def ship(self):
         executable, name, *modules = self.program
@@ -224,6 +229,8 @@ class Session:
         environment = {k: v for k, v in os.environ.items() if k.startswith("QUERY_") and k not in own}
         features = [] if os.environ.get("QUERY_CLUSTER_ANY_CPU") else sorted(cpu_features())
         tried, actor = set(), None
+        if why := self.head_lost(3):  # Ray would wait for it for a minute
+            return self.say("ended", number, run, f"the head of the Ray cluster at {self.address} is lost, which starts processes: {why}")
         end = time.monotonic() + START_LIMIT
         while time.monotonic() < end:
             try:
@@ -235,8 +242,8 @@ class Session:
                     known = number in self.actors
                     actor = self.actor_on(number, node)
                     try:
-                        place = ray.get(actor.start.remote(self.files, self.program[1], f"{self.invitation} {number} {run}\n", environment,
-                                                           platform.machine(), features), timeout=limit)
+                        place = ray.get(actor.start.remote(run, self.files, self.program[1], f"{self.invitation} {number} {run}\n",
+                                                           environment, platform.machine(), features), timeout=limit)
                         break
                     except ray.exceptions.RayActorError:
                         self.forget(number)
@@ -256,10 +263,10 @@ class Session:
                 self.forget(number, actor)
         self.say("ended", number, run, how)
 
-    def kill(self, number):
+    def kill(self, number, run):
         actor, _ = self.actors.get(number, (None, None))
         if actor:
-            actor.kill.remote()
+            actor.kill.remote(run)
 
     # ------------------------------------------------------------------ messages
     def handle(self, kind, fields):
@@ -275,7 +282,7 @@ class Session:
             number, run = int(fields[0]), int(fields[1])
             threading.Thread(target=self.run, args=(number, run), daemon=True).start()
         elif kind == "kill":
-            self.kill(int(fields[0]))
+            self.kill(int(fields[0]), int(fields[1]))
 
     def serve(self):
         lines = self.control.makefile("rb")
@@ -288,7 +295,9 @@ class Session:
                 return
 
     def end(self):
-        threading.Timer(10, lambda: os._exit(1)).start()  # Ray may wait for a head that is gone
+        if self.head_lost(1):
+            os._exit(0)
+        threading.Timer(10, lambda: os._exit(1)).start()
         for number in list(self.actors):
             self.forget(number)
         if self.group:
