@@ -65,10 +65,6 @@ struct recording_cluster final : query::runtime::cluster {
     }
     throw query::runtime::stays_here{"its plan is all that is wanted"};
   }
-  std::unique_ptr<query::runtime::remote_partition> begin(const prepared&, const query::planner::machine_graph&,
-                                                          query::runtime::run_context&, std::size_t) override {
-    throw query::internal_error("nothing runs here");
-  }
 };
 
 std::vector<item> items() {
@@ -237,8 +233,10 @@ TEST(damaged_messages, pages_of_numbers_are_checked) {
 
 TEST(damaged_messages, greetings_modules_and_exceptions_are_errors_or_themselves) {
   std::mt19937 random(seed() + 3);
-  byte_writer greeting, modules, exception;
-  write_hello(greeting, {{.threads = 3, .temp_folder = "/tmp/somewhere", .cluster = ""}});
+  byte_writer greeting, modules, exception, asked, result;
+  write_hello(greeting, {{.threads = 3, .temp_folder = "/tmp/somewhere", .cluster = ""}, "token"});
+  write_task(asked, {{3, 1, 2}, work::receive, 7, {1, 2}, {{2, 1, {1, 1}, 1, {10, 100, 7}}, {2, 1, {2, 1}, 1, {}}}, {1, 2}, {std::byte{5}}});
+  write_result(result, {3, 1, 2}, {9, {std::byte{1}, std::byte{2}}, {{10, 100, 7}}});
   write_modules(modules, program().names());
   try {
     throw std::out_of_range("no such key");
@@ -260,6 +258,11 @@ TEST(damaged_messages, greetings_modules_and_exceptions_are_errors_or_themselves
   for (int i = 0; i < 5000; ++i) {
     read(damaged(greeting.bytes()), [](byte_reader& from) { read_hello(from); });
     read(damaged(modules.bytes()), [](byte_reader& from) { read_modules(from); });
+    read(damaged(asked.bytes()), [](byte_reader& from) { read_task(from); });
+    read(damaged(result.bytes()), [](byte_reader& from) {
+      task_id t;
+      read_result(from, t);
+    });
     read(damaged(exception.bytes()), [](byte_reader& from) { rethrow(from, "process 2"); });
   }
 }
