@@ -98,8 +98,13 @@ class losses : public ::testing::Test {
         std::this_thread::sleep_for(after);
         for (std::size_t k = 0; k < at_once; ++k) ::kill(all[k], SIGKILL);
       });
-      EXPECT_EQ(f(many), expected) << "kill " << i;
+      try {
+        EXPECT_EQ(f(many), expected) << "kill " << i;
+      } catch (const std::exception& e) {
+        ADD_FAILURE() << "kill " << i << ": " << e.what();
+      }
       killer.join();
+      if (HasFailure()) return;
       const auto now = children();
       hits += std::find(now.begin(), now.end(), victim) == now.end();
     }

@@ -33,7 +33,7 @@ void task_queue::on(const other_block& e, queue_actions& out) {
     if (known.at.partition != e.instead.at.partition) continue;
     state& is = w->blocks[i];
     if (is == state::on_the_way && known == e.instead) continue;
-    if (is == state::here && known.size == e.instead.size) continue;  // the same rows, computed once more
+    if (is == state::here && known.size.alike(e.instead.size)) continue;  // the same rows, computed once more
     if (is == state::here) out.push_back(discard{e.task, known});
     known = e.instead;
     is = state::wanted;  // what is on its way is another block

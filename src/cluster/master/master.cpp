@@ -275,7 +275,7 @@ bool master::same_as_before(step_id sending, std::uint32_t sender, const task_re
   bool anew = false;
   for (std::uint32_t b = 0; b < before.blocks.size() && b < t.result.blocks.size(); ++b) {
     if (!has_bucket(t.only, t.result, b)) t.result.blocks[b] = before.blocks[b];  // nobody asked for it
-    if (before.blocks[b] == t.result.blocks[b]) continue;
+    if (before.blocks[b].alike(t.result.blocks[b])) continue;
     for (const step_id r : k.readers) {
       const auto found = steps_.find(r);
       if (found == steps_.end()) continue;

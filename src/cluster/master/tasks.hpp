@@ -40,6 +40,8 @@ struct host_id {
 struct block_size {
   std::uint64_t rows = 0, bytes = 0, checksum = 0;
   bool operator==(const block_size&) const = default;
+  // Of the same rows, as far as one can tell: bytes between the fields of a row are any, so checksums of two attempts may differ.
+  bool alike(const block_size& o) const { return rows == o.rows && bytes == o.bytes; }
 };
 
 // What a sender holds for one receiver, or for all.
