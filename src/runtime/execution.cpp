@@ -71,7 +71,10 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
 }
 
 execution::~execution() {
-  if (partitions) partitions->count_pieces();
+  if (partitions) {
+    partitions->count_pieces();
+    session->note_pieces(last.get(), "cluster", partitions->repairs());
+  }
   for (const auto& [verb, pieces] : context.of_vertices) session->note_pieces(verb, "", pieces->taken());
   const detail::stop_scope scope(watch.flag->state());  // tables go, which may take longer than the query has time
   context.tables.clear();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "planner/machine_graph.hpp"
@@ -29,6 +30,7 @@ class partitions {
   virtual void forget(const std::vector<planner::vertex*>& vs) = 0;    // their tables, but those of the first partition
   virtual std::optional<std::uint64_t> rows_of_result() const = 0;     // where all of it are tables as they are, in this process
   virtual void verify_result() = 0;
+  virtual std::string repairs() const = 0;                             // what was lost and computed again in this run; "": nothing
   virtual void count_pieces() = 0;                                     // of all partitions, as the first one's
   virtual void fold(detail::fold_kind k, detail::fold_state& state) = 0;  // the result's rows, of all its partitions
 };

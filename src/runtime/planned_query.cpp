@@ -59,6 +59,8 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
   plan.graph->processes = processes->name();
   try {
     plan.sent = processes->prepare(*plan.graph, forms);
+    if (const std::string lost = session.pieces_of(plan.graph->root.node.get(), "cluster"); !lost.empty())
+      plan.graph->notes.push_back("in the last run: " + lost);
   } catch (const stays_here& e) {
     plan.graph = std::move(whole.graph);
     plan.graph->notes.push_back("in one process: " + e.why);

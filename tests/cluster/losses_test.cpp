@@ -175,6 +175,30 @@ TEST_F(losses, of_all_processes_at_once) {
       2);
 }
 
+TEST_F(losses, are_explained) {
+  const std::vector<point> rows = points(1000);
+  const auto slow = query::from(rows)
+                        .in(many)
+                        .group_by([](auto p) { return p.shelf % 5; })
+                        .select([](auto g) { return query::make<center>(g.key(), g.sum([](auto p) { return p.x; }), 0.0); })
+                        .select(query::opaque([](const center& c) {
+                          std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                          return static_cast<double>(c.id);
+                        }));
+  EXPECT_EQ(slow.sum(), 10);
+  EXPECT_EQ(slow.explain().find("was lost"), std::string::npos);
+  std::thread killer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ::kill(children().at(0), SIGKILL);
+  });
+  EXPECT_EQ(slow.sum(), 10);
+  killer.join();
+  EXPECT_NE(slow.explain().find("in the last run: 1 process was lost, "), std::string::npos) << slow.explain();
+  EXPECT_NE(slow.explain().find("ran again"), std::string::npos);
+  EXPECT_EQ(slow.sum(), 10);
+  EXPECT_EQ(slow.explain().find("was lost"), std::string::npos) << slow.explain();
+}
+
 TEST_F(losses, leave_no_process) {
   { const auto s = query::Session::cluster("local:4"); EXPECT_EQ(query::from(points(100)).in(s).count(), 100u); }
   EXPECT_TRUE(children().empty());

@@ -573,6 +573,13 @@ void leader::verify_result() {
   wait(step_of_result(work::verify, {}));
 }
 
+std::string leader::repairs() const {
+  const master::repairs r = master_ ? master_->repaired() : master::repairs{};
+  if (!r.hosts && !r.tasks) return {};
+  const auto counted = [](std::uint64_t n, const char* one, const char* more) { return std::to_string(n) + (n == 1 ? one : more); };
+  return counted(r.hosts, " process was lost, ", " processes were lost, ") + counted(r.tasks, " task ran again", " tasks ran again");
+}
+
 void leader::count_pieces() {
   for (const here& p : all_) {
     if (!p.own_context) continue;

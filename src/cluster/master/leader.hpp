@@ -66,6 +66,7 @@ class leader final : public runtime::partitions {
   void forget(const std::vector<planner::vertex*>& vs) override;
   std::optional<std::uint64_t> rows_of_result() const override;
   void verify_result() override;
+  std::string repairs() const override;
   void count_pieces() override;
   void fold(detail::fold_kind k, detail::fold_state& state) override;
 
