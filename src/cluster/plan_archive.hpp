@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "cluster/bytes.hpp"
 #include "cluster/sent_plan.hpp"
+#include "data/file_source.hpp"
 #include "ir/serialise.hpp"
 
 namespace query::cluster {
@@ -281,6 +283,7 @@ template <bool Writes> class plan_archive {
     value(n.join);
     values(n.count, n.step, n.seed, n.all);
     code(n.rows_call);
+    if (n.what == detail::verb::source_file) file(n);
     if (n.what == detail::verb::group_join) {  // the type of the lists of matches
       const auto* lists = static_cast<const ir::type*>(n.source.get());
       type(lists);
@@ -288,6 +291,23 @@ template <bool Writes> class plan_archive {
     }
     values(n.slot, n.previous_slot, n.next_slot, n.most_rounds);
     code(n.loop_test);
+  }
+  // By its name from the root: others may have another working directory.
+  void file(detail::logical& n) {
+    data::file_source f;
+    if constexpr (Writes) {
+      f = *static_cast<const data::file_source*>(n.options.get());
+      f.path = std::filesystem::absolute(f.path).string();
+    }
+    csv_options& o = f.options;
+    text(f.path);
+    values(o.delimiter, o.header, o.quote, o.trim);
+    text(o.null_text);
+    list(o.columns, [&](csv_column& c) {
+      text(c.field);
+      text(c.column);
+    });
+    if constexpr (!Writes) n.options = std::make_shared<const data::file_source>(std::move(f));
   }
   // Other processes know the row type of a verb's inputs, and nothing else of them.
   void input(detail::pipe& p) {

@@ -133,6 +133,11 @@ class cpu_engine final : public runtime::local_engine {
     if (const runtime::vertex_rows* known = as_it_is ? context.rows_before(b) : nullptr) return settled_rows(*known, context);
     return settled_rows(collect_as_memory_allows(b, c, context).as_vertex_rows(), context);
   }
+  data::file_state state_of_file(const planner::vertex& v) const override { return cpu::state_of_file(v); }
+  std::uint64_t quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end,
+                               runtime::run_context& context) const override {
+    return cpu::quotes_in_file(v, begin, end, context);
+  }
   std::string why_rows_are_sent(const planner::vertex& v) const override { return cpu::why_rows_are_sent(v); }
   std::vector<runtime::row_pages> pages_of_states(const planner::vertex& v, const runtime::vertex_rows& states, std::size_t receivers,
                                                   runtime::run_context& context) override {

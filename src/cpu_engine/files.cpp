@@ -49,6 +49,7 @@ class vertex_file {
       : parallel_{&context}, row_(v.node->row), file_(source.path, source.options, row_), fields_(v.wanted.size()),
         wanted_(std::make_unique<bool[]>(fields_)) {
     std::copy(v.wanted.begin(), v.wanted.end(), wanted_.get());
+    if (const auto part = context.parts_of_files.find(&v); part != context.parts_of_files.end()) file_.limit_to(part->second);
   }
   rows_buffer memory() const {
     rows_buffer rows(row_, parallel_.context->pool);
@@ -77,12 +78,20 @@ template <class F> auto placed(const planner::vertex& v, F f) {
   }
 }
 
+// Of a file that partitions read in parts: has this one nothing of it? Its process may not have the file.
+bool reads_nothing(const planner::vertex& v, const runtime::run_context& context) {
+  const auto part = context.parts_of_files.find(&v);
+  return part != context.parts_of_files.end() && part->second.begin >= part->second.end;
+}
+
 // Blocks begin small, for who wants the first rows, and grow to what keeps many threads busy, whatever their number.
 class rows_of_file final : public row_pieces {
  public:
-  rows_of_file(const planner::vertex& v, runtime::run_context& context)
-      : v_(&v), file_(placed(v, [&] { return std::make_unique<vertex_file>(v, context); })) {}
+  rows_of_file(const planner::vertex& v, runtime::run_context& context) : v_(&v) {
+    if (!reads_nothing(v, context)) file_ = placed(v, [&] { return std::make_unique<vertex_file>(v, context); });
+  }
   bool next(detail::table& rows, std::size_t) override {
+    if (!file_) return false;
     const std::size_t bytes = block_bytes_;
     block_bytes_ = std::min(4 * bytes, most_bytes);
     return placed(*v_, [&] { return file_->next(rows, bytes); });
@@ -99,7 +108,23 @@ class rows_of_file final : public row_pieces {
 
 }  // namespace
 
+data::file_state state_of_file(const planner::vertex& v) {
+  return data::csv_bytes::state_of(static_cast<const data::file_source*>(v.node->options.get())->path);
+}
+std::uint64_t quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end, runtime::run_context& context) {
+  return placed(v, [&] {
+    return data::csv_file::quotes_in(*static_cast<const data::file_source*>(v.node->options.get()), begin, end,
+                                     [&](std::size_t n, function_ref<void(std::size_t)> task) {
+                                       context.scheduler.for_each(n, task, context.cancel);
+                                     });
+  });
+}
+
 detail::table read_file(const planner::vertex& v, runtime::run_context& context) {
+  if (reads_nothing(v, context)) {
+    rows_buffer none(v.node->row, context.pool);
+    return std::move(none).to_table();
+  }
   return placed(v, [&] { return vertex_file(v, context).all(); });
 }
 

@@ -2,9 +2,11 @@
 // stop early.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "cpu_engine/row_pieces.hpp"
+#include "data/file_source.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/run_context.hpp"
 
@@ -12,5 +14,9 @@ namespace query::cpu {
 
 detail::table read_file(const planner::vertex& v, runtime::run_context& context);
 std::unique_ptr<row_pieces> stream_of_file(const planner::vertex& v, runtime::run_context& context);
+
+// For partitions that read parts of one file: how this process finds it, and the quotes within some of its bytes.
+data::file_state state_of_file(const planner::vertex& v);
+std::uint64_t quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end, runtime::run_context& context);
 
 }  // namespace query::cpu

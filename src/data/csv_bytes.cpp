@@ -76,6 +76,12 @@ csv_bytes::csv_bytes(const std::string& path) {
   text_ = copy_;
 }
 
+file_state csv_bytes::state_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || ::access(path.c_str(), R_OK) != 0) return {};
+  return {true, static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim)};
+}
+
 csv_bytes::~csv_bytes() {
   if (mapped_ == nullptr) return;
   ::munmap(mapped_, text_.size());

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "data/file_source.hpp"
+
 namespace query::data {
 
 class csv_bytes {
@@ -18,6 +20,7 @@ class csv_bytes {
   csv_bytes& operator=(const csv_bytes&) = delete;
 
   std::string_view text() const { return text_; }
+  static file_state state_of(const std::string& path);
   // Throws user_error if the file was cut or written over since: what is mapped may be gone, or other than before. A file that has
   // grown is taken for one that was appended to, as logs are: text() is what was there.
   void expect_unchanged(const std::string& path) const;

@@ -80,7 +80,38 @@ csv_file::csv_file(std::string path, csv_options options, const ir::type* row, s
     match_positions(first);
   }
   keep_blank_lines_ = columns_.size() == 1 && leaves_[0].optional();
-  next_block_ = data_;
+  next_block_ = begin_ = data_;
+  end_ = text_end();
+}
+
+void csv_file::limit_to(const file_part& part) {
+  if (const file_state now = csv_bytes::state_of(path_); now != part.of || now.bytes != bytes_.text().size())
+    fail("it is another file than the other processes read, or it was changed while it was read; write a new file and rename it");
+  end_ = record_at(part.end, part.end_is_quoted);
+  next_block_ = begin_ = std::min(record_at(part.begin, part.begin_is_quoted), end_);
+}
+
+// The first record that begins at the byte or behind it.
+const char* csv_file::record_at(std::uint64_t byte, bool quoted) const {
+  const std::string_view text = bytes_.text();
+  const char* const at = text.data() + std::min<std::uint64_t>(byte, text.size());
+  if (at <= data_) return data_;
+  if (at == text_end() || (!quoted && at[-1] == '\n')) return at;
+  return next_record(at, text_end(), options_.quote, quoted);
+}
+
+std::uint64_t csv_file::quotes_in(const file_source& file, std::uint64_t begin, std::uint64_t end, csv_parallel parallel) {
+  if (file.options.quote == '\0' || begin >= end) return 0;
+  const csv_bytes bytes(file.path);
+  const std::string_view text = bytes.text();
+  end = std::min<std::uint64_t>(end, text.size());
+  begin = std::min(begin, end);
+  std::atomic<std::uint64_t> quotes = 0;
+  parallel(static_cast<std::size_t>((end - begin + default_chunk_bytes - 1) / default_chunk_bytes), [&](std::size_t c) {
+    const char* const from = text.data() + begin + c * default_chunk_bytes;
+    quotes += count_bytes(from, std::min(from + default_chunk_bytes, text.data() + end), file.options.quote);
+  });
+  return quotes;
 }
 
 std::vector<std::string> csv_file::wanted_columns() const {
@@ -155,9 +186,9 @@ std::vector<std::size_t> csv_file::quotes_by_chunk(csv_parallel parallel, const 
 }
 
 void csv_file::index(csv_parallel parallel) {
-  const std::vector<std::size_t> quotes = quotes_by_chunk(parallel, data_, text_end());
+  const std::vector<std::size_t> quotes = quotes_by_chunk(parallel, begin_, end_);
   if (std::reduce(quotes.begin(), quotes.end()) % 2 != 0) report_open_quote();
-  cut(parallel, data_, text_end(), quotes);
+  cut(parallel, begin_, end_, quotes);
 }
 
 bool csv_file::index_block(csv_parallel parallel, std::size_t bytes) {
@@ -166,19 +197,19 @@ bool csv_file::index_block(csv_parallel parallel, std::size_t bytes) {
   rows_ = 0;
   chunks_.clear();
   const char* const begin = next_block_;
-  const auto left = static_cast<std::size_t>(text_end() - begin);
+  const auto left = static_cast<std::size_t>(end_ - begin);
   for (std::size_t size = std::max<std::size_t>(bytes, 1); left != 0; size *= 2) {
     const char* end = begin + std::min(size, left);
     const std::vector<std::size_t> quotes = quotes_by_chunk(parallel, begin, end);
     std::size_t open = std::reduce(quotes.begin(), quotes.end());
-    if (end != text_end() || open % 2 != 0) {
+    if (end != end_ || open % 2 != 0) {
       const char* stop = nullptr;
       for (std::size_t c = quotes.size(); c-- > 0 && stop == nullptr;) {
         open -= quotes[c];
         const char* from = begin + c * chunk_bytes_;
         stop = last_record_end(from, std::min(end, from + chunk_bytes_), options_.quote, open % 2 != 0);
       }
-      if (stop == nullptr && end == text_end()) report_open_quote();
+      if (stop == nullptr && end == end_) report_open_quote();
       if (stop == nullptr) continue;
       end = stop;
     }
@@ -254,7 +285,7 @@ std::size_t csv_file::parse(std::size_t chunk, std::span<const bool> wanted, voi
       for (constructed += n; done < constructed; ++done) {
         if (reader.read(first + done * row_->size)) continue;
         const auto& error = reader.error();
-        const std::size_t number = rows_before_ + place.first_row + done + 1;
+        const std::size_t number = rows_before_part() + rows_before_ + place.first_row + done + 1;
         fail(error.at, error.what + (error.row_matters ? row_text(number, options_.header) : ""));
       }
     }
@@ -264,6 +295,9 @@ std::size_t csv_file::parse(std::size_t chunk, std::span<const bool> wanted, voi
   }
   return done;
 }
+
+// Of a file of which a part is read: for what is wrong in it.
+std::size_t csv_file::rows_before_part() const { return count_records(data_, begin_, options_.quote, keep_blank_lines_); }
 
 void csv_file::read(csv_parallel parallel, std::span<const bool> wanted, void* rows) const {
   std::exception_ptr wrong;

@@ -11,6 +11,7 @@
 //
 // Readers that may stop early take it block by block instead, and no more of the file is looked at than they ask for:
 //
+//   file.limit_to(part);                                   // only the records that begin there
 //   while (file.index_block(parallel, bytes)) { ...; n = file.read_until_wrong(parallel, {}, rows, wrong); ... }
 #pragma once
 
@@ -43,6 +44,11 @@ class csv_file {
   // Opens the file and matches its columns to the row's. Throws user_error if the file cannot be read, lacks a column, or
   // the row cannot come from a CSV file.
   csv_file(std::string path, csv_options options, const ir::type* row, std::size_t chunk_bytes = default_chunk_bytes);
+
+  // Only the records of this part, from here on. Throws user_error if the file is another than the part is of.
+  void limit_to(const file_part& part);
+  // How many quotes there are within these bytes of the file.
+  static std::uint64_t quotes_in(const file_source& file, std::uint64_t begin, std::uint64_t end, csv_parallel parallel);
 
   // Finds the records; once, before all that follows. Throws user_error if a quote is never closed.
   void index(csv_parallel parallel);
@@ -80,6 +86,8 @@ class csv_file {
   void cut(csv_parallel parallel, const char* begin, const char* end, const std::vector<std::size_t>& quotes);
   std::size_t parse(std::size_t chunk, std::span<const bool> wanted, void* rows, std::exception_ptr& wrong) const;
   const char* text_end() const { return bytes_.text().data() + bytes_.text().size(); }
+  const char* record_at(std::uint64_t byte, bool quoted) const;
+  std::size_t rows_before_part() const;
   [[noreturn]] void fail(const char* at, const std::string& what) const;
   [[noreturn]] void fail(const std::string& what) const;
 
@@ -91,6 +99,7 @@ class csv_file {
   std::vector<leaf_column> leaves_;
   std::vector<const leaf_column*> columns_;  // by column of the file; null where the row has no use for it
   const char* data_ = nullptr;               // behind the header
+  const char *begin_ = nullptr, *end_ = nullptr;  // of what is read of it
   const char* next_block_ = nullptr;
   bool keep_blank_lines_ = false;            // they are nulls of the file's only column
   std::vector<chunk_place> chunks_;

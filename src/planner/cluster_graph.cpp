@@ -126,6 +126,10 @@ class splitting {
     if (!v.node) return at_ease(v.inputs.front(), captures);
     const logical& n = *v.node;
     switch (n.what) {
+      case verb::source_file:
+        if (!options_.divides_file(v)) return 1;
+        v.notes.push_back("each partition reads its part of the file");
+        return options_.partitions;
       case verb::group_by:
         return v.ordered || !has_hash(n) ? in_one(v, captures) : group(v, captures);
       case verb::aggregate: return aggregate(v, captures);

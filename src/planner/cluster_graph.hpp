@@ -1,7 +1,7 @@
 // The cluster graph: a machine graph whose vertices run in one partition or in all, with exchanges where rows have to change partition.
 //
 // Every partition runs the same machine graph over its own part of the sources: rows [p * n / parts, (p + 1) * n / parts) of a
-// container in memory. So partitions, one after the other, give the rows of a source in order, and of everything that keeps their order.
+// container in memory, and of a large file the records that begin within such a part of its bytes. So partitions, one after the other, give the rows of a source in order, and of everything that keeps their order.
 //
 // - Verbs that look at rows one by one run where their rows are, and so do folds, which are merged.
 // - Groups, joins and sets run behind an exchange by the hash of their keys: group_by and aggregate send states of groups. A small other
@@ -34,6 +34,7 @@ struct cluster_options {
   std::uint64_t most_broadcast = 0;                   // bytes of the other side of a join that is sent to each partition
   function_ref<bool(const ir::type&)> can_travel;     // may rows of the type leave their partition?
   function_ref<std::string(const vertex&)> why_rows_are_sent;  // not states of the groups of a group_by or aggregate; "": states are
+  function_ref<bool(const vertex&)> divides_file;     // is the file worth several readers?
   reading how = reading::whole;
 };
 

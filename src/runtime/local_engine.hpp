@@ -43,6 +43,9 @@ class local_engine : public engine {
   virtual bool can_travel(const ir::type& row) const = 0;
   virtual row_pages pages_of(const detail::table& rows, run_context& context) = 0;
   virtual detail::table rows_of(const ir::type* row, std::span<const row_page* const> pages, run_context& context) = 0;
+  // A file that partitions read in parts (run_context::parts_of_files): how this process finds it, and the quotes within some bytes of it.
+  virtual data::file_state state_of_file(const planner::vertex& v) const = 0;
+  virtual std::uint64_t quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end, run_context& context) const = 0;
   // Verify mode for the branch that the terminal verb reads: throws user_error at the first row on which a function and its
   // trace differ. Vertices are verified as they start.
   virtual void verify(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;

@@ -53,7 +53,11 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
   planner::graph_copy whole = planner::copy_of(*plan.graph);
   const auto can_travel = [&](const ir::type& row) { return processes ? processes->can_travel(row) : session.cpu->can_travel(row); };
   const auto why_rows_are_sent = [&](const planner::vertex& v) { return session.cpu->why_rows_are_sent(v); };
-  planner::split_over_partitions(*plan.graph, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, how});
+  const auto divides_file = [&](const planner::vertex& v) {
+    const data::file_state file = session.cpu->state_of_file(v);
+    return file.there && file.bytes >= session.least_divided_file && can_travel(*v.node->row);
+  };
+  planner::split_over_partitions(*plan.graph, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, divides_file, how});
   planner::mark_streams(*plan.graph, read);
   if (!processes || plan.graph->partitions == 1) return;
   plan.graph->processes = processes->name();

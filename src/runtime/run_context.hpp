@@ -17,6 +17,7 @@
 #include <query/broadcast.hpp>
 #include <query/detail/execute.hpp>
 
+#include "data/file_source.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/begun_streams.hpp"
 #include "runtime/buffer_pool.hpp"
@@ -131,6 +132,8 @@ struct run_context {
   // The rows in this process's memory; an engine that keeps them is asked, once.
   const detail::table& fetched(vertex_rows& r) const;
   mutable std::mutex fetching{};
+
+  std::unordered_map<const planner::vertex*, data::file_part> parts_of_files{};  // of those that several partitions read
 
   sampled_streams sampled{};
   begun_streams begun{};  // by engines that may fail, until the vertex has run

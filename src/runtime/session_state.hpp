@@ -38,6 +38,7 @@ class session_state {
   int partitions = 1;
   std::unique_ptr<cluster> processes;  // null: there is this one
   std::atomic<std::uint64_t> sent_rows{0}, sent_bytes{0};  // by exchanges, so far
+  std::uint64_t least_divided_file = std::uint64_t{4} << 20;  // bytes of a file that partitions read in parts
   std::uint64_t most_broadcast = std::uint64_t{8} << 20;  // bytes of the other side of a join that every partition gets
   seen_ways ways;
   std::vector<std::shared_ptr<engine>> engines;  // asked before the CPU engine, in this order

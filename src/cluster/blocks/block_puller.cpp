@@ -18,7 +18,7 @@ namespace query::cluster {
 namespace {
 constexpr std::chrono::seconds patience_to_connect{3};
 constexpr std::chrono::seconds patience_to_read{5};  // a peer that is frozen is lost before that, and its block is elsewhere then
-constexpr std::chrono::milliseconds before_next_try{50};
+constexpr std::chrono::milliseconds before_next_try{200};
 }  // namespace
 
 block_puller::block_puller(std::uint64_t query, const transport::session_token& token, runtime::buffer_pool& pool,

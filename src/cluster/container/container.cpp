@@ -108,9 +108,9 @@ class partition_here {
     items_.pop_front();
     return next;
   }
-  template <class Item> void leave_to_worker(Item what) {
+  void leave_to_worker(message m) {
     const std::lock_guard hold(lock_);
-    items_.emplace_back([this, what = std::move(what)] { do_it(what); });
+    items_.emplace_back([this, m = std::move(m)] { do_it(m); });
     some_.notify_one();
   }
 
@@ -121,18 +121,25 @@ class partition_here {
       const std::lock_guard hold(lock_);
       if (!work_) return early_.push_back(e);  // the plan is being read
       queue_.handle(e, actions);
+      // In the queue's order, whichever thread brought the event: a table that goes must not be one that was made meanwhile.
+      for (const queue_action& a : actions) {
+        if (const auto* const w = std::get_if<work_on>(&a)) items_.emplace_back([this, w = *w] { do_it(w); });
+        if (const auto* const f = std::get_if<forget_rows>(&a)) items_.emplace_back([this, f = *f] { work_->forget(f); });
+      }
+      some_.notify_one();
     }
-    for (queue_action& a : actions) std::visit([&](auto& what) { act(what); }, a);
+    for (const queue_action& a : actions) {
+      if (const auto* const p = std::get_if<pull>(&a)) act(*p);
+      if (const auto* const d = std::get_if<discard>(&a)) work_->discard(d->task, d->what);
+      if (const auto* const m = std::get_if<say_missing>(&a)) act(*m);
+    }
   }
-  void act(pull& p) {
+  void act(const pull& p) {
     if (p.what.at != me_) return pulls_.pull(p.task, p.what);
     shared_pages mine = work_->blocks()->find(p.what.step, p.what.attempt, p.what.bucket);
     came({p.task, p.what, mine, !mine, nullptr});
   }
-  void act(discard& d) { work_->discard(d.task, d.what); }
-  void act(work_on& w) { leave_to_worker(std::move(w)); }
-  void act(forget_rows& f) { leave_to_worker(f); }
-  void act(say_missing& m) {
+  void act(const say_missing& m) {
     const task_block missing{m.task, m.what, m.gone};
     say(message_kind::missing, std::as_bytes(std::span(&missing, 1)));
   }
@@ -170,7 +177,6 @@ class partition_here {
       say_failed({}, broken_);
     }
   }
-  void do_it(const forget_rows& f) { work_->forget(f); }
   void do_it(const work_on& w) {
     const task& t = w.task;
     bool well = false;

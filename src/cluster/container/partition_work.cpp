@@ -27,6 +27,7 @@ runtime::row_pages get_pages(byte_reader& from, runtime::buffer_pool& pool) {
 }
 
 const planner::vertex& partition_work::vertex(std::uint64_t number) const {
+  if (number >= graph_->vertices.size()) number -= graph_->vertices.size();
   if (number >= graph_->vertices.size()) throw cluster_error("cluster: a vertex is not there");
   return *graph_->vertices[number];
 }
@@ -51,10 +52,26 @@ task_result partition_work::work(const task& t) {
       answer.put(state);
       break;
     }
+    case work::find:
+    case work::look:
+    case work::place: of_file(*v, t, answer); break;
     case work::verify: session_->cpu->verify(graph_->result, graph_->captures, *context_); break;
   }
   r.answer = answer.take();
   return r;
+}
+
+void partition_work::of_file(const planner::vertex& v, const task& t, byte_writer& answer) {
+  if (!v.node || v.node->what != detail::verb::source_file) throw cluster_error("cluster: a vertex is no file");
+  byte_reader argument(t.argument);
+  if (t.does == work::find) {
+    answer.put(session_->cpu->state_of_file(v));
+  } else if (t.does == work::look) {
+    const auto begin = argument.get<std::uint64_t>(), end = argument.get<std::uint64_t>();
+    answer.put(session_->cpu->quotes_in_file(v, begin, end, *context_));
+  } else {
+    context_->parts_of_files[&v] = argument.get<data::file_part>();
+  }
 }
 
 // The argument: how many receivers there are, and where the ranges of an exchange by range begin.
@@ -90,7 +107,7 @@ void partition_work::receive(const planner::vertex& v, const task& t) {
 
 void partition_work::forget(const forget_rows& gone) {
   if (gone.in_blocks) blocks_->forget(gone.step);
-  else context_->tables.erase(&vertex(gone.vertex));
+  else if (gone.vertex < graph_->vertices.size()) context_->tables.erase(&vertex(gone.vertex));
 }
 
 void partition_work::arrived(const task_id& t, const block& b, shared_pages pages) {

@@ -32,6 +32,9 @@ namespace query::cluster {
 void put_pages(byte_writer& to, const runtime::row_pages& pages);
 runtime::row_pages get_pages(byte_reader& from, runtime::buffer_pool& pool);
 
+// The parts of files have numbers of vertices of their own, behind those of the graph.
+inline std::uint64_t number_of_part(std::uint64_t vertex, const planner::machine_graph& g) { return vertex + g.vertices.size(); }
+
 class partition_work {
  public:
   partition_work(const planner::machine_graph& graph, runtime::session_state& session, runtime::run_context& context,
@@ -55,6 +58,7 @@ class partition_work {
   using name = std::tuple<step_id, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
   static name of(const task_id& t, const block& b) { return {t.step, t.attempt, b.at.partition, b.at.incarnation, b.attempt}; }
   const planner::vertex& vertex(std::uint64_t number) const;
+  void of_file(const planner::vertex& v, const task& t, byte_writer& answer);
   void send(const planner::vertex& v, const task& t, task_result& r);
   void receive(const planner::vertex& v, const task& t);
 

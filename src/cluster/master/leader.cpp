@@ -106,6 +106,7 @@ void leader::leads(runtime::executor& first) {
   }
   begun_ = false;
   steps_.clear();
+  placed_.clear();
   vertices_.clear();
   to_do_.clear();
   to_start_.clear();
@@ -130,6 +131,8 @@ void leader::begin() {
   master_->begin(actions);
   act(actions);
   start_hosts();
+  for (const auto& v : all_[0].graph->vertices)
+    if (v->node && v->node->what == detail::verb::source_file && v->partitions > 1) place_file(*v);
 }
 
 // ---------------------------------------------------------------- other processes
@@ -371,7 +374,7 @@ void leader::go_on(function_ref<bool()> until) {
       for (leader_inbox::said& s : said) heard(s);
       said.clear();
       for (block_puller::outcome& o : pulled_now) {
-        if (o.error) std::rethrow_exception(o.error);
+        if (o.error) named([&] { std::rethrow_exception(o.error); });
         if (o.pages) {
           all_[0].work->arrived(o.task, o.wanted, std::move(o.pages));
           put(0, pulled{o.task, o.wanted});
@@ -389,12 +392,16 @@ void leader::go_on(function_ref<bool()> until) {
       continue;
     }
     if (!sent_) throw internal_error("query: a step of partitions waits for nothing");
-    const auto check = [&] { all_[0].context->cancel.check(); };
-    if (waits_for_) all_[0].work->in_name_of(*waits_for_, check);
-    else check();
+    named([&] { all_[0].context->cancel.check(); });
     for (const there& t : there_)
       if (t.process) t.process->look_after();
   }
+}
+
+// What is thrown meanwhile is said of the vertex that is waited for.
+void leader::named(function_ref<void()> f) {
+  if (waits_for_) all_[0].work->in_name_of(*waits_for_, f);
+  else f();
 }
 
 void leader::raise() {
@@ -442,6 +449,7 @@ void leader::add_reads(std::vector<step_id>& reads, const vertex* table) const {
     reads.push_back(known->second.back());
     return;
   }
+  if (const auto file = placed_.find(table); file != placed_.end()) reads.push_back(file->second);
   if (table->partitions == 1) return;
   for (const branch& b : table->inputs) add_reads(reads, b);
   for (const planner::binding& b : table->captures) add_reads(reads, b.table);
@@ -453,6 +461,7 @@ void leader::add_reads(std::vector<step_id>& reads, const branch& b) const {
 std::vector<step_id> leader::reads_of(const vertex& v) const {
   std::vector<step_id> reads;
   if (v.partitions == 1) return reads;  // tables of the first partition, which runs them
+  if (const auto file = placed_.find(&v); file != placed_.end()) reads.push_back(file->second);
   for (const branch& b : v.inputs) add_reads(reads, b);
   for (const planner::binding& b : v.captures) add_reads(reads, b.table);
   std::sort(reads.begin(), reads.end());
@@ -478,6 +487,56 @@ void leader::run(const vertex& v) {
     return;
   }
   wait_here(submit(&v, work::run, v.partitions));
+}
+
+// Those who have the file as this process has it share its bytes. Where a part begins within quotes is known once all before it have been
+// counted, each part by its reader.
+void leader::place_file(const vertex& v) {
+  const std::uint64_t number = number_of_part(numbers_.at(&v), *all_[0].graph);
+  const auto all = static_cast<std::uint32_t>(v.partitions);
+  const auto asked = [&](work does, std::vector<std::vector<std::byte>> arguments) {
+    return submit(step{number, does, all, {}, 0, std::move(arguments)});
+  };
+  waits_for_ = &v;
+  const step_id finds = asked(work::find, {});
+  wait(finds);
+  const auto found = [&](std::uint32_t p) { return byte_reader(master_->result(finds, p).answer).get<data::file_state>(); };
+  const data::file_state file = found(0);
+  std::vector<data::file_part> parts(all, {0, 0, false, false, file});
+  std::vector<std::uint32_t> readers;
+  for (std::uint32_t p = 0; p < all; ++p)
+    if (found(p) == file) readers.push_back(p);
+  std::uint64_t begin = 0;
+  for (std::uint32_t p = 0; p < all; ++p) {
+    const auto reader = static_cast<std::size_t>(std::find(readers.begin(), readers.end(), p) - readers.begin());
+    parts[p].begin = begin;
+    if (reader < readers.size()) begin = reader + 1 == readers.size() ? file.bytes : file.bytes / readers.size() * (reader + 1);
+    parts[p].end = begin;
+  }
+  const auto ranges = [&](const auto& put) {
+    std::vector<std::vector<std::byte>> arguments;
+    for (const data::file_part& part : parts) {
+      byte_writer w;
+      put(w, part);
+      arguments.push_back(w.take());
+    }
+    return arguments;
+  };
+  const step_id looks = asked(work::look, ranges([](byte_writer& w, const data::file_part& part) {
+    w.put(part.begin);
+    w.put(part.end);
+  }));
+  wait(looks);
+  bool quoted = false;
+  for (std::uint32_t p = 0; p < all; ++p) {
+    parts[p].begin_is_quoted = quoted;
+    quoted ^= byte_reader(master_->result(looks, p).answer).get<std::uint64_t>() % 2 != 0;
+    parts[p].end_is_quoted = quoted;
+  }
+  // A quote that is never closed is what its reader finds, if that reads all.
+  if (quoted)
+    for (std::uint32_t p = 0; p < all; ++p) parts[p] = {p ? file.bytes : 0, file.bytes, false, false, file};
+  placed_[&v] = asked(work::place, ranges([](byte_writer& w, const data::file_part& part) { w.put(part); }));
 }
 
 // Of all partitions' rows: a part of each one's, in proportion to their number, is sent to the first one, which chooses.

@@ -103,6 +103,7 @@ class leader final : public runtime::partitions {
   void wait_here(step_id s);  // until the partitions of this process have it
   void wait(step_id s);       // all
   void exchange(const planner::vertex& v);
+  void place_file(const planner::vertex& v);
   std::vector<std::byte> begins_of_ranges(const planner::vertex& v);
   void progressed() const;
 
@@ -119,6 +120,7 @@ class leader final : public runtime::partitions {
   void send(const host_id& to, message_kind kind, std::span<const std::byte> what);
   void heard(leader_inbox::said& s);
   void count_done(const task_id& t, const task_result& r);
+  void named(function_ref<void()> f);
   [[noreturn]] void raise();
 
   runtime::session_state* session_;
@@ -134,6 +136,7 @@ class leader final : public runtime::partitions {
   const planner::vertex* waits_for_ = nullptr;  // null: the terminal verb
   std::optional<master> master_;
   std::unordered_map<const planner::vertex*, std::vector<step_id>> steps_;  // the last one leaves the vertex's table
+  std::unordered_map<const planner::vertex*, step_id> placed_;              // files of which each partition reads a part
   std::map<step_id, const planner::vertex*> vertices_;                      // whose progress is to be told
   std::deque<std::pair<std::uint32_t, task>> to_do_;                        // by partitions of this process
   std::vector<host_id> to_start_;

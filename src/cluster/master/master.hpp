@@ -85,7 +85,7 @@ class master {
     std::uint32_t partitions = 1;
     std::uint32_t others_from = 1;   // hosts of partitions from here on are other processes; those before it are never lost
     std::uint32_t most_losses = 2;   // of one partition's host: a function that ends its process does so each time
-    std::uint32_t most_misses = 5;   // of one block
+    std::uint32_t most_misses = 20;  // of one block
     bool replayable = true;          // sources can be read again
   };
   explicit master(options o);

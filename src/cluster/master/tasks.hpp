@@ -19,9 +19,12 @@ enum class work : std::uint32_t {
   receive,  // pulls its block of each sender, and makes the vertex's table of these
   fold,     // the terminal verb, of the partition's rows
   verify,
+  find,     // of a file that partitions read in parts: is it there?
+  look,     // how many quotes there are within some of its bytes
+  place,    // the part that the partition reads from now on
 };
 // Does a task leave something in its process that others read? Else its answer, which the master keeps, is all.
-inline bool leaves_rows(work w) { return w == work::run || w == work::receive; }
+inline bool leaves_rows(work w) { return w == work::run || w == work::receive || w == work::place; }
 
 struct task_id {
   step_id step = 0;

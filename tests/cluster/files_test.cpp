@@ -1,0 +1,126 @@
+// Files of which each partition reads a part: the same rows in the same order, and the same errors, as one reader finds.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "runtime/session_state.hpp"
+
+namespace files_test {
+
+struct line {
+  std::int64_t id = 0;
+  std::string text;
+  double weight = 0;
+  bool operator==(const line&) const = default;
+};
+QUERY_RECORD(line, id, text, weight);
+
+namespace {
+
+class files : public ::testing::Test {
+ protected:
+  std::string path = (std::filesystem::temp_directory_path() / ("query_files_" + std::to_string(::getpid()) + ".csv")).string();
+  ~files() override { std::filesystem::remove(path); }
+  void write(const std::string& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
+
+  std::vector<query::Session> sessions() const {
+    std::vector<query::Session> all;
+    all.emplace_back(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
+    all.back().state()->partitions = 4;
+    all.push_back(query::Session::cluster("local:3", {.threads = 1, .gpu = query::gpu_use::off}));
+    for (const auto& s : all) s.state()->least_divided_file = 0;
+    return all;
+  }
+  const query::Session one{{.threads = 2, .gpu = query::gpu_use::off}};
+
+  template <class Q> static std::string error_of(const Q& run) {
+    try {
+      run();
+    } catch (const query::user_error& e) {
+      return e.what();
+    }
+    return "no error";
+  }
+  void expect_same(const std::string& what) const {
+    const auto read = [&](const query::Session& s) { return query::read_csv<line>(path).in(s); };
+    const std::vector<line> expected = read(one).to_vector();
+    for (const auto& s : sessions()) {
+      EXPECT_EQ(read(s).to_vector(), expected) << what;
+      EXPECT_EQ(read(s).where([](auto x) { return x.id % 2 == 0; }).count(), read(one).where([](auto x) { return x.id % 2 == 0; }).count());
+      EXPECT_NE(read(s).where([](auto x) { return x.id > 0; }).explain().find("each partition reads its part of the file"), std::string::npos);
+    }
+  }
+};
+
+TEST_F(files, whose_records_have_quoted_line_ends) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 12; ++round) {
+    std::string bytes = round % 2 ? "weight,\"te\"\"xt\",id\n" : "id,text,weight\n";
+    if (round % 2) bytes = "weight,text,id,\"unused \"\"\n\"\" column\"\n";
+    const char* const end = round % 3 ? "\n" : "\r\n";
+    const int rows = static_cast<int>(random() % 60);
+    for (int i = 0; i < rows; ++i) {
+      std::string text = "\"";
+      for (int k = static_cast<int>(random() % (round == 7 ? 400 : 12)); k; --k) text += "a\n,\r"[random() % 4];
+      text += random() % 2 ? "\"\"\n\"\"\"" : "\"";
+      bytes += round % 2 ? "1.5," + text + "," + std::to_string(i) + ",\"\n\"" : std::to_string(i) + "," + text + ",0.25";
+      if (i + 1 < rows || round % 4) bytes += end;
+      if (random() % 5 == 0) bytes += end;
+    }
+    write(bytes);
+    expect_same("round " + std::to_string(round));
+  }
+}
+
+TEST_F(files, that_are_empty_or_short) {
+  for (const char* bytes : {"id,text,weight", "id,text,weight\n", "id,text,weight\n1,a,2", "id,text,weight\n\n\n1,a,2\n\n"}) {
+    write(bytes);
+    expect_same(bytes);
+  }
+}
+
+TEST_F(files, are_read_by_groups_and_joins) {
+  std::string bytes = "id,text,weight\n";
+  for (int i = 0; i < 5000; ++i) bytes += std::to_string(i) + ",\"name " + std::to_string(i % 37) + "\"," + std::to_string(i % 8) + "\n";
+  write(bytes);
+  const auto answer = [&](const query::Session& s) {
+    const auto all = query::read_csv<line>(path).in(s);
+    return all.group_by([](auto x) { return x.text; })
+        .select([](auto g) { return query::make<line>(g.count(), g.key(), g.sum([](auto x) { return x.weight; })); })
+        .join(all, [](auto g) { return g.text; }, [](auto x) { return x.text; }, [](auto g, auto x) { return g.weight + x.id; })
+        .sum();
+  };
+  for (const auto& s : sessions()) EXPECT_EQ(answer(s), answer(one));
+}
+
+TEST_F(files, errors_name_line_and_row) {
+  std::string bytes = "id,text,weight\n";
+  for (int i = 0; i < 3000; ++i) bytes += std::to_string(i) + (i == 2500 || i == 2900 ? ",a,heavy\n" : ",\"a\nb\",1\n");
+  write(bytes);
+  const auto run = [&](const query::Session& s) { return error_of([&] { (void)query::read_csv<line>(path).in(s).to_vector(); }); };
+  EXPECT_NE(run(one).find(".csv:5002:"), std::string::npos) << run(one);
+  for (const auto& s : sessions()) EXPECT_EQ(run(s), run(one));
+  write(bytes.substr(0, 900) + "\"" + bytes.substr(900));
+  for (const auto& s : sessions()) EXPECT_EQ(run(s), run(one));
+}
+
+TEST_F(files, small_ones_have_one_reader) {
+  write("id,text,weight\n1,a,2\n");
+  for (const auto& s : sessions()) {
+    s.state()->least_divided_file = 1000;
+    const auto q = query::read_csv<line>(path).in(s);
+    EXPECT_EQ(q.explain().find("its part of the file"), std::string::npos);
+    EXPECT_EQ(q.to_vector(), query::read_csv<line>(path).in(one).to_vector());
+  }
+}
+
+}  // namespace
+}  // namespace files_test

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Puts defects into the master and the queues of a cluster, one at a time, and checks that the simulation finds each.
+
+usage: seeded_defects.py [SEEDS]      SEEDS: of which one has to find it (10000). CXX names the compiler.
+The simulation's own objects are compiled once; a defect costs the compilation of one small file and a run until its first finding.
+"""
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MASTER, QUEUE = "src/cluster/master/master.cpp", "src/cluster/container/task_queue.cpp"
+
+# What is wrong, where, the code as it is, and with the defect.
+DEFECTS = [
+    ("answers of earlier attempts are taken", MASTER, "known.attempt == t.attempt && known.host == h", "known.host == h"),
+    ("answers of lost processes are taken", MASTER, "known.attempt == t.attempt && known.host == h", "known.attempt == t.attempt"),
+    ("answers that come twice are taken", MASTER, "return known.is == state::asked && known.attempt", "return known.attempt"),
+    ("a task runs before its process is there", MASTER, "if (failed_ || hosts_[p].now != host::is::ready ||", "if (failed_ ||"),
+    ("a task runs before what it reads", MASTER, "if (is != state::asked && is != state::done) return false;", ""),
+    ("a receiver begins before all have sent", MASTER, "return sending.done == sending.tasks.size() &&", "return sending.done > 0 &&"),
+    ("a sender's missing bucket is not noticed", MASTER, "return has_bucket(t.only, t.result, p); });", "return true; });"),
+    ("what runs again makes the first bucket alone", MASTER, "else wanted.push_back(p);", "else if (!p) wanted.push_back(p);"),
+    ("all receivers get the first bucket", MASTER, "return sent.result.blocks.size() == 1 ? 0 : receiver; }", "return 0; }"),
+    ("senders are named in reverse", MASTER, "run.task.blocks.push_back(block_for(k.what.receives, q, at));",
+     "run.task.blocks.push_back(block_for(k.what.receives, senders - 1 - q, at));"),
+    ("a lost process's running tasks are not asked for again", MASTER, "if (t.is == state::asked) set(k, p, state::waiting);", ""),
+    ("a lost process's rows are thought to be there", MASTER,
+     "if (t.is == state::done && (leaves_rows(k.what.does) || k.what.does == work::send)) set(k, p, state::idle);", ""),
+    ("a lost process's blocks are thought to be there", MASTER,
+     "(leaves_rows(k.what.does) || k.what.does == work::send)) set(k, p, state::idle);",
+     "leaves_rows(k.what.does)) set(k, p, state::idle);"),
+    ("rows that somebody wants are not computed again", MASTER,
+     "if (k.tasks[p].is == state::idle && !k.released && leaves_rows(k.what.does)) set(k, p, state::waiting);", ""),
+    ("what a lost task read is not computed again", MASTER, "of.tasks[p].is == state::idle) want(of, p);",
+     "of.tasks[p].is == state::idle) continue;"),
+    ("blocks that are gone are not made again", MASTER, "if (sender.is == state::idle || lacks) want(sending, q);", ""),
+    ("no process takes a lost one's place", MASTER, "out.push_back(start_host{host_of(p)});\n  for (auto& [id, k]", "for (auto& [id, k]"),
+    ("nothing is asked of a new process", MASTER, "for (const auto& [id, k] : steps_) try_run(id, e.host.partition, out);", ""),
+    ("an old process's word counts for the new one", MASTER,
+     "if (e.host.partition >= hosts_.size() || host_of(e.host.partition) != e.host) return;", ""),
+    ("receivers are not told of another block", MASTER, "else if (t.is == state::asked) out.push_back(redirect",
+     "else if (false) out.push_back(redirect"),
+    ("receivers that wait are not told that all have sent", MASTER, "else try_run(r, p, out);", ""),
+    ("readers that wait for their rows are not asked", MASTER, "tries.emplace_back(r, at);", "{}"),
+    ("a block that its sender has not got is not made again", MASTER, "if (e.gone) {", "if (false) {"),
+    ("a pull that failed is not tried again", MASTER, "out.push_back(redirect{e.host, e.task, block_for(e.wanted.step, q, e.task.partition)});", ""),
+    ("the first error that comes is the query's", MASTER, "if (!fails_at_ || at < *fails_at_) fails_at_ = at;", "fails_at_ = at;"),
+    ("tasks before the one that failed do not go on", MASTER,
+     "if (k.tasks[p].is == state::waiting || k.tasks[p].is == state::asked) return;", ""),
+    ("blocks go while somebody waits for them", MASTER, "if (read_later || !(k.released", "if (!(k.released"),
+    ("nothing is ever given up", MASTER, "out.push_back(drop{host_of(p), s});", ""),
+    ("blocks are kept until the end", MASTER, "|| (sends && !k.readers.empty()))) return;", ")) return;\n  if (sends) return;"),
+    ("a task begins before its blocks are here", QUEUE, "[](state s) { return s != state::here; })) return false;", "[](state) { return false; })) return false;"),
+    ("a task begins before its rows are here", QUEUE, "return held_.contains(s); });", "return true; });"),
+    ("a table is overwritten before it was read", QUEUE, "return read != held_.end() && read->second.vertex == next.vertex;", "return false;"),
+    ("what is sent again waits for the rows of its vertex", QUEUE, "leaves_rows(next.does) == leaves_rows(earlier.does)) return true;", "true) return true;"),
+    ("more is on its way than the window", QUEUE, "if (on_the_way_ && on_the_way_ + bytes > options_.window) continue;", ""),
+    ("another block than the one that is wanted is taken", QUEUE, "w->blocks[i] == state::on_the_way && w->task.blocks[i] == e.what) {\n        w->blocks[i] = state::here;",
+     "w->blocks[i] == state::on_the_way) {\n        w->blocks[i] = state::here;"),
+    ("a block that is on its way is pulled once more", QUEUE, "if (is == state::on_the_way && known == e.instead) continue;", ""),
+    ("a missing block is not reported", QUEUE, "out.push_back(say_missing{e.task, e.what, e.gone});", ""),
+    ("an earlier attempt stays in the queue", QUEUE, "entries_.erase(earlier);", ""),
+    ("blocks that are not wanted stay", QUEUE, "  out.push_back(discard{e.task, e.what});\n}", "}"),
+]
+
+
+def main():
+    seeds = sys.argv[1] if len(sys.argv) > 1 else "10000"
+    with tempfile.TemporaryDirectory() as folder:
+        return run(pathlib.Path(folder), seeds)
+
+
+def compiled(source, to):
+    command = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-I", ROOT / "include", "-I", ROOT / "src", "-I", ROOT / "tests/cluster",
+               "-c", source, "-o", to]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    return to
+
+
+def run(folder, seeds):
+    names = ["simulation.cpp", "simulated_plans.cpp", "simulation_test.cpp"]
+    own = [compiled(ROOT / "tests/cluster" / n, folder / (n + ".o")) for n in names]
+    whole = {s: compiled(ROOT / s, folder / (pathlib.Path(s).name + ".o")) for s in (MASTER, QUEUE)}
+
+    def found(name, objects):
+        program = folder / name
+        subprocess.run([os.environ.get("CXX", "c++"), *own, *objects, "-lgtest_main", "-lgtest", "-lpthread", "-o", program], check=True)
+        environment = dict(os.environ, QUERY_TEST_SEEDS=seeds)
+        try:
+            result = subprocess.run([program, "--gtest_filter=simulation.any_losses*"], env=environment, capture_output=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            return True  # it does not end, which is found as well
+        return result.returncode != 0
+
+    if found("whole", list(whole.values())):
+        print("seeded_defects: the simulation fails without a defect")
+        return 1
+
+    def look_for(item):
+        number, (what, source, right, wrong) = item
+        text = (ROOT / source).read_text()
+        if text.count(right) != 1:
+            return f"{what}: its code is there {text.count(right)} times"
+        changed = folder / f"defect{number}.cpp"
+        changed.write_text(text.replace(right, wrong))
+        compiled(changed, folder / f"defect{number}.o")
+        others = [o for s, o in whole.items() if s != source]
+        return None if found(f"defect{number}", [folder / f"defect{number}.o", *others]) else f"{what}: not found"
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        wrong = [w for w in threads.map(look_for, enumerate(DEFECTS)) if w]
+    for w in wrong:
+        print("seeded_defects:", w)
+    print(f"seeded_defects: {len(DEFECTS) - len(wrong)} of {len(DEFECTS)} found")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
