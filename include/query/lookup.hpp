@@ -103,6 +103,7 @@ template <class K, class T> class lookup {
 template <class K, class V> class map_of {
  public:
   auto discarded_if_stopped() { return left_behind(entries_); }  // while rows are inserted
+  void reserve(std::size_t rows) { entries_.reserve(rows); }
   void insert(K k, V v) { entries_.emplace_back(std::move(k), std::move(v)); }
   void seal(const char* verb, detail::key_calls keys, detail::call_site at) {
     const left_behind left(entries_);

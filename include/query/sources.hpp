@@ -290,8 +290,8 @@ template <class T = std::int64_t, class N> Query<T> range(T first, N n, detail::
     return detail::query_of<T>(std::move(node));
   }
 }
-template <class T, class N> Query<T> repeat(T value, N n, detail::call_site at = detail::call_site::here()) {
-  if constexpr (!check::repeat::whole<N>()) {
+template <class T, class N> auto repeat(T value, N n, detail::call_site at = detail::call_site::here()) {
+  if constexpr (!check::repeat::whole<N>() || !check::repeat::copied<T>()) {
     return check::after_error{};
   } else {
     auto node = detail::source_node(detail::verb::source_stream, "repeat", ir::describe<T>(), at);

@@ -5,6 +5,8 @@
 
 namespace query::runtime {
 
+constinit thread_local double progress::next_share_ = 1;
+
 progress_beat::progress_beat(progress& meter, const cancel_flag& flag) {
   if (!meter) return;
   const auto run = [this, &meter, &flag] {

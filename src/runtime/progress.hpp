@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <query/session.hpp>
@@ -22,7 +23,10 @@ class progress {
  public:
   explicit progress(const detail::settings& s) {
     if (s) told_ = s->progress.all();
+    if (*this) share_ = std::exchange(next_share_, 1.0);
   }
+  // The query with reports that this thread begins next is the first part of some work, up to this fraction of it.
+  static void next_is_part(double share) { next_share_ = share; }
   explicit operator bool() const { return !told_.empty(); }
 
   void expect(std::size_t vertices) { vertices_ = vertices ? vertices : 1; }
@@ -40,19 +44,21 @@ class progress {
   // Says again how far it is, unless somebody is saying so now.
   void repeat() {
     const std::unique_lock hold(lock_, std::try_to_lock);
-    if (hold && last_ < 1) report(last_);
+    if (hold && last_ < 1) report(last_);  // a part goes on saying that it is done
   }
 
  private:
   void tell(double fraction) {
     if (!*this) return;
     if (fraction > 1) fraction = 1;
+    const bool last_word = fraction >= 1;
+    fraction *= share_;
     const std::unique_lock hold(lock_, std::try_to_lock);
     // Whoever reports now speaks for the others; the last word is never left out.
-    if (!hold && fraction < 1) return;
+    if (!hold && !last_word) return;
     if (!hold) lock_.lock();
     const std::unique_lock own = hold ? std::unique_lock<std::mutex>() : std::unique_lock<std::mutex>(lock_, std::adopt_lock);
-    if (fraction < last_ + 0.01 && fraction < 1) return;
+    if (fraction < last_ + 0.01 && !last_word) return;
     if (fraction <= last_) return;
     last_ = fraction;
     report(fraction);
@@ -65,7 +71,8 @@ class progress {
   std::size_t vertices_ = 1;
   std::atomic<std::size_t> done_{0}, parts_done_{0};
   std::mutex lock_;
-  double last_ = 0;
+  double last_ = 0, share_ = 1;
+  static constinit thread_local double next_share_;
 };
 
 // Repeats a query's report twenty times a second as long as it lives. What a report throws stops the query.

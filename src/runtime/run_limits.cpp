@@ -1,4 +1,4 @@
-// Limits of a terminal verb's own work, after its rows are there.
+// Limits and reports of a terminal verb's own work, after its rows are there: the second half of what is reported.
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -9,6 +9,7 @@
 
 #include "runtime/deadline_watch.hpp"
 #include "runtime/planned_query.hpp"
+#include "runtime/progress.hpp"
 #include "runtime/session_state.hpp"
 #include "runtime/stop_watch.hpp"
 
@@ -16,7 +17,10 @@ namespace query::detail {
 
 struct run_limits::state {
   using clock = std::chrono::steady_clock;
-  state(const settings& s, std::string where) : given(s), place(std::move(where)) {}
+  state(const settings& s, std::string where) : given(s), place(std::move(where)) {
+    if (!given->progress.empty()) runtime::progress::next_is_part(0.5);
+  }
+  ~state() { runtime::progress::next_is_part(1); }  // where no query has begun
   const settings given;
   const std::string place;
   const clock::time_point begun = clock::now();
@@ -25,6 +29,8 @@ struct run_limits::state {
   std::optional<runtime::stop_watch> watch{};
   std::unique_ptr<runtime::deadline_watch::watched> watched{};
   std::optional<stop_scope> scope{};
+  std::optional<runtime::progress> meter{};
+  std::optional<runtime::progress_beat> beat{};
 
   void take_over() {
     run_settings left = *given;
@@ -37,14 +43,26 @@ struct run_limits::state {
     watched = session->deadlines.follow(*watch->flag);
     scope.emplace(watch->flag->state());
     watch->flag->check();
+    meter.emplace(given);
+    meter->expect(2);
+    meter->vertex_done();  // the query
+    beat.emplace(*meter, *watch->flag);
+  }
+  void finished() {
+    beat.reset();
+    watch->flag->check();
+    meter->finished();
   }
 };
 run_limits::run_limits(const settings& s, const char* verb, call_site at) {
-  if (s && (s->seconds > 0 || !s->stops.empty()))
+  if (s && (s->seconds > 0 || !s->stops.empty() || !s->progress.empty()))
     state_ = std::make_unique<state>(s, std::string(verb) + " (" + place_of(at) + ")");
 }
 void run_limits::take_over() {
   if (state_) state_->take_over();
+}
+void run_limits::finished() {
+  if (state_) state_->finished();
 }
 run_limits::~run_limits() = default;
 

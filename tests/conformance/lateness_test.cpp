@@ -324,6 +324,15 @@ CONFORMS(lateness, of_row_wise_verbs_and_runs, "timeout", "where", "select", "se
   LATE("chunk, lists", NUMBERS.chunk(10).to_vector());
   LATE("window", NUMBERS.window(10, [](std::span<const std::int64_t> r) { return r[0] + r[9]; }).to_vector());
   LATE("window, lists", NUMBERS.window(10).count());
+  // One list of all rows, five times as many as elsewhere.
+  const auto many = [&](double t) {
+    const auto some = source(e, rows());
+    return some.concat(some).concat(some).concat(some).concat(some).timeout(t);
+  };
+  LATE("chunk, one list", many(t).chunk(5 * rows_there).to_vector());
+  LATE("window, one list", many(t).window(5 * rows_there).to_vector());
+  const std::vector<std::vector<Sold>> lists(1, many(std::numeric_limits<double>::infinity()).to_vector());
+  LATE("to_vector, one list", source(e, lists).timeout(t).to_vector());
   LATE("apply", NUMBERS.apply([](std::span<const std::int64_t> r) { return std::vector<std::int64_t>(r.begin(), r.end()); }).to_vector());
   const auto copied = [](std::span<const std::int64_t> r) { return std::vector<std::int64_t>(r.begin(), r.end()); };
   LATE("apply_all", NUMBERS.apply_all(copied).to_vector());
@@ -466,6 +475,10 @@ CONFORMS(lateness, of_reports_of_progress, "on_progress") {
   check("the right side of a join", [&](auto report) {
     source(e, few).on_progress(report).join(source(e, few), itself, query::opaque(slow), [](auto a, auto) { return a; }).to_vector();
   });
+  // What these do with rows is the second half of their work.
+  const auto hash = [&](std::int64_t x) { return static_cast<std::size_t>(slow(x)); };
+  check("to_map", [&](auto report) { source(e, few).on_progress(report).to_map(itself, itself, std::equal_to<>(), hash); });
+  check("to_lookup", [&](auto report) { source(e, few).on_progress(report).to_lookup(itself, std::equal_to<>(), hash); });
   check("for_each", [&](auto report) { source(e, few).on_progress(report).for_each([&](const std::int64_t& x) { slow(x); }); });
 }
 

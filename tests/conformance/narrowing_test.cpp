@@ -184,7 +184,9 @@ CONFORMS(narrowing, nulls_and_arrays_are_looked_into, "select") {
   }
   EXPECT_ROWS(made().to_vector(), expected);
   rows[2999].id = 32767;
-  expect_misfit("select: ", "with_parts.parts", [&] { (void)made().to_vector(); }, "The row: {fee: 99, parts: 32768}");
+  expect_misfit("select: ", "with_parts.parts", [&] { (void)made().to_vector(); }, "The row: {fee: 99, parts: [32767, 32768]}");
+  rows[2999].id = 40000;
+  expect_misfit("select: ", "with_parts.parts", [&] { (void)made().to_vector(); }, "The row: {fee: 99, parts: [40000, ...]}");
   rows[2999].id = 0;
   rows[2999].fee = 40000;
   expect_misfit("select: ", "with_parts.fee", [&] { (void)made().to_vector(); }, "The row: {fee: 40000, parts: ");

@@ -74,11 +74,11 @@ struct stop_on {
   }
 };
 
-struct group_by { QUERY_DETAIL_HAVE_KEY(group_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_KEY(group_by, "key, ") };
-struct count_by { QUERY_DETAIL_HAVE_KEY(count_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_KEY(count_by, "key, ") };
+struct group_by { QUERY_DETAIL_HAVE_KEY(group_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_GROUP_KEY(group_by, "key, ") };
+struct count_by { QUERY_DETAIL_HAVE_KEY(count_by, QUERY_DETAIL_OR_EQUAL) QUERY_DETAIL_HAVE_CUSTOM_GROUP_KEY(count_by, "key, ") };
 struct aggregate_by {
   QUERY_DETAIL_HAVE_KEY(aggregate_by, "")
-  QUERY_DETAIL_HAVE_CUSTOM_KEY(aggregate_by, "key, seed, update, combine, ")
+  QUERY_DETAIL_HAVE_CUSTOM_GROUP_KEY(aggregate_by, "key, seed, update, combine, ")
   QUERY_DETAIL_HAVE_SEED(aggregate_by)
 };
 struct aggregate {
@@ -168,7 +168,7 @@ struct skip { QUERY_DETAIL_HAVE_COUNT(skip, QUERY_DETAIL_NO_FRACTION) };
 struct take_last { QUERY_DETAIL_HAVE_COUNT(take_last, QUERY_DETAIL_NO_FRACTION) };
 struct skip_last { QUERY_DETAIL_HAVE_COUNT(skip_last, QUERY_DETAIL_NO_FRACTION) };
 struct sample { QUERY_DETAIL_HAVE_COUNT(sample, QUERY_DETAIL_NO_FRACTION) };
-struct repeat { QUERY_DETAIL_HAVE_COUNT(repeat, ": repeat(value, 10)") };
+struct repeat { QUERY_DETAIL_HAVE_COUNT(repeat, ": repeat(value, 10)") QUERY_DETAIL_HAVE_COPIES(repeat) };
 struct element_at { QUERY_DETAIL_HAVE_COUNT(element_at, " that lie before the wanted one, from 0") };
 struct element_at_or_default { QUERY_DETAIL_HAVE_COUNT(element_at_or_default, " that lie before the wanted one, from 0") };
 struct partitioned { QUERY_DETAIL_HAVE_COUNT(partitioned, ": how many partitions, from 1") };
@@ -276,6 +276,19 @@ struct groups {
 struct to_map {
   QUERY_DETAIL_HAVE_KEY(to_map, QUERY_DETAIL_OR_EQUAL)
   QUERY_DETAIL_HAVE_CUSTOM_KEY(to_map, "key, value, ")
+  // The map takes what a function makes; of what it refers to, such as the row, it keeps a copy.
+  template <class Key, class Value, class Row> static constexpr bool entries() {
+    constexpr bool key = kept_part<Key, Row>(), value = kept_part<Value, Row>();
+    static_assert(key, "query: to_map: the key cannot be copied, as a std::unique_ptr, and the map keeps a copy of what the function "
+                       "refers to. Give what the map can own: a number, a string, a pointer: s.get()");
+    static_assert(value || !key, "query: to_map: the value, the row if no function gives it, cannot be copied, as a std::unique_ptr, and "
+                                 "the map keeps a copy. Give a function of the value: to_map(key, [](const auto& s) { return s.get(); })");
+    return key && value;
+  }
+  template <class F, class Row> static constexpr bool kept_part() {
+    using given = detail::given_by<F, Row>;
+    return !std::is_lvalue_reference_v<given> || ir::copies_v<detail::stored_t<given>>;
+  }
   // Of to_map(key, x): is x an equality of keys whose hash is missing, instead of a function of the value?
   template <class F, class X, class Row> static constexpr bool equality_for_value() {
     if constexpr (can_call<X, Row> || !gives_value<F, Row>()) return false;
@@ -283,7 +296,7 @@ struct to_map {
     else return false;
   }
 };
-struct to_lookup { QUERY_DETAIL_HAVE_KEY(to_lookup, "") QUERY_DETAIL_HAVE_CUSTOM_KEY(to_lookup, "key, ") };
+struct to_lookup { QUERY_DETAIL_HAVE_KEY(to_lookup, "") QUERY_DETAIL_HAVE_CUSTOM_GROUP_KEY(to_lookup, "key, ") };
 struct first { QUERY_DETAIL_HAVE_PREDICATE(first) };
 struct first_or_none { QUERY_DETAIL_HAVE_PREDICATE(first_or_none) };
 struct first_or_default { QUERY_DETAIL_HAVE_PREDICATE(first_or_default) };
@@ -445,6 +458,7 @@ struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
 #undef QUERY_DETAIL_HAVE_KEY
 #undef QUERY_DETAIL_HAVE_OWN_KEYS
 #undef QUERY_DETAIL_HAVE_CUSTOM_KEY
+#undef QUERY_DETAIL_HAVE_CUSTOM_GROUP_KEY
 #undef QUERY_DETAIL_HAVE_CUSTOM_EQUAL
 #undef QUERY_DETAIL_HAVE_CUSTOM_ORDER
 #undef QUERY_DETAIL_HAVE_ORDER

@@ -184,6 +184,11 @@ template <class F, class... Row> constexpr bool gives_pointer() {
   if constexpr (!gives_value<F, Row...>()) return false;
   else return points_into<std::remove_cvref_t<detail::given_by<F, Row...>>, Row...>;
 }
+// The result function of a state made of rows of T.
+template <class F, class S, class T> constexpr bool result_points() {
+  if constexpr (!gives_value<F, S>()) return false;
+  else return points_into<std::remove_cvref_t<detail::given_by<F, S>>, T>;
+}
 
 // Does a result look at things that are not its own, where `stored` does not make values of it: std::set<std::string_view>,
 // std::variant<int, std::span<int>>, a std::views::transform of a list?
@@ -324,6 +329,19 @@ template <class R> constexpr bool keeps_views() {
   template <class F, class Row, class Equal, class Hash> static constexpr bool custom_key() {                                             \
     if constexpr (!value<F, Row>()) return false;                                                                                         \
     else return own_keys<detail::result_of<F, Row>, Equal, Hash>();                                                                       \
+  }
+// The same of keys that the groups keep.
+#define QUERY_DETAIL_HAVE_CUSTOM_GROUP_KEY(verb, form)                                                                                    \
+  QUERY_DETAIL_HAVE_OWN_KEYS(verb, form)                                                                                                  \
+  template <class F, class Row, class Equal, class Hash> static constexpr bool custom_key() {                                             \
+    if constexpr (!value<F, Row>()) return false;                                                                                         \
+    else {                                                                                                                                \
+      using K = detail::result_of<F, Row>;                                                                                                \
+      static_assert(ir::copies_v<K>, "query: " #verb ": this key cannot be copied, as a std::unique_ptr, and groups copy their keys. "    \
+                                     "Give a std::shared_ptr, a pointer, or the value itself");                                           \
+      if constexpr (ir::copies_v<K>) return own_keys<K, Equal, Hash>();                                                                   \
+      else return false;                                                                                                                  \
+    }                                                                                                                                     \
   }
 // An equality where rows are compared one by one, A with B.
 #define QUERY_DETAIL_HAVE_CUSTOM_EQUAL(verb, form)                                                                                        \
@@ -522,11 +540,19 @@ template <class R> constexpr bool keeps_views() {
 // aggregate(seed, update, combine, result)
 #define QUERY_DETAIL_HAVE_SEED(verb)                                                                                                      \
   template <class S, class U, class C, class R, class T> static constexpr bool seed() {                                                   \
-    static_assert(updates<S, U, T>, "query: " #verb ": update must take (state, row) and give the state's type, which is the seed's. "    \
-                                    "Write the seed in that type: 0.0, std::int64_t{0}");                                                 \
-    static_assert(combines<S, C>, "query: " #verb ": combine must take two states and give one");                                         \
-    static_assert(gives_value<R, S>(), "query: " #verb ": the result function must take the state and give a value");                     \
-    return updates<S, U, T> && combines<S, C> && gives_value<R, S>();                                                                     \
+    constexpr bool pointer = points_into<S, T> || result_points<R, S, T>(), copied = ir::copies_v<S>;                                     \
+    static_assert(!pointer, "query: " #verb ": the state or the result is a pointer to a row or to a part of it, and rows end with the "  \
+                            "call that they are made for. Keep the value; a state that begins empty is a std::optional<Row>");            \
+    static_assert(copied, "query: " #verb ": the state cannot be copied, as a std::unique_ptr, and every part of the rows begins with a " \
+                          "copy of the seed. Give a std::shared_ptr, or the value itself");                                               \
+    if constexpr (pointer || !copied) return false;                                                                                       \
+    else {                                                                                                                                \
+      static_assert(updates<S, U, T>, "query: " #verb ": update must take (state, row) and give the state's type, which is the seed's. "  \
+                                      "Write the seed in that type: 0.0, std::int64_t{0}");                                               \
+      static_assert(combines<S, C>, "query: " #verb ": combine must take two states and give one");                                       \
+      static_assert(gives_value<R, S>(), "query: " #verb ": the result function must take the state and give a value");                   \
+      return updates<S, U, T> && combines<S, C> && gives_value<R, S>();                                                                   \
+    }                                                                                                                                     \
   }
 
 // A verb written with fewer than n arguments, which its other overloads do not take.

@@ -16,7 +16,8 @@
 
 namespace query::detail {
 
-inline constexpr std::size_t discarded_rows = 64;  // fewer are destroyed where they are; a table has many partitions
+// Fewer are destroyed where they are, as a table has many partitions, unless they hold lists.
+inline constexpr std::size_t discarded_rows = 64;
 
 // Types that own memory and are seen by nobody when they go: those that the library looks into, and what it makes of them.
 template <class T> constexpr bool owns_memory() {
@@ -25,6 +26,20 @@ template <class T> constexpr bool owns_memory() {
   else return ir::described_v<T>;
 }
 template <class T> inline constexpr bool owns_memory_v = owns_memory<T>();
+
+// A single row may hold millions of others.
+template <class T> constexpr bool holds_lists() {
+  if constexpr (ir::is_list_v<T>) return true;
+  else if constexpr (requires { typename T::query_part_types; }) return holds_lists<typename T::query_part_types>();
+  else if constexpr (record<T>) return holds_lists<typename meta<T>::types>();
+  else if constexpr (ir::is_tuple_v<T>)
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (holds_lists<std::tuple_element_t<I, T>>() || ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>{});
+  else if constexpr (ir::is_array_v<T>) return holds_lists<typename ir::array_traits<T>::element>();
+  else if constexpr (ir::is_optional_v<T>) return holds_lists<typename T::value_type>();
+  else return false;
+}
 
 // Destroys it soon, in another thread, if this was the last of its owners.
 void discard(std::shared_ptr<void> rows) noexcept;
@@ -36,7 +51,7 @@ template <class C, class T = typename C::value_type> class discarded_if_stopped 
   explicit discarded_if_stopped(C& rows) : rows_(&rows) {}
   ~discarded_if_stopped() {
     if constexpr (owns_memory_v<T>)
-      if (std::uncaught_exceptions() > before_ && rows_->size() > discarded_rows) {
+      if (std::uncaught_exceptions() > before_ && rows_->size() > (holds_lists<T>() ? 0 : discarded_rows)) {
         try {
           discard(std::make_shared<C>(std::move(*rows_)));
         } catch (const std::bad_alloc&) {  // then they are destroyed here

@@ -51,8 +51,9 @@ std::string explain_dot(const pipe& p, const settings& s, std::string_view termi
 // session fetch from the system first (that costs more than the filling).
 void fetch_pages(void* at, std::size_t bytes, const settings& s);
 
-// A verb's limits, timeout and stop_on, in what it does with rows after their query has run, such as sorting the keys of a lookup. Made
-// before the query; from take_over() on, loops of this thread look at them (stop.hpp) until it goes.
+// A verb's limits, timeout and stop_on, and its reports of progress in what it does with rows after their query has run, such as sorting
+// the keys of a lookup. Made before the query, which then is a part of the work; from take_over() on, loops of this thread look at the
+// limits (stop.hpp) until it goes. finished() reports that all is done.
 class run_limits {
  public:
   run_limits(const settings& s, const char* verb, call_site at);
@@ -60,10 +61,11 @@ class run_limits {
   run_limits(const run_limits&) = delete;
   run_limits& operator=(const run_limits&) = delete;
   void take_over();
+  void finished();
 
  private:
   struct state;
-  std::unique_ptr<state> state_;  // null: there are none
+  std::unique_ptr<state> state_;  // null: there are no limits, and nobody wants reports
 };
 
 // Sinks and views over whole tables, out of line.

@@ -2,6 +2,9 @@
 // Over a generator they hand rows on as they come, but for take_last, skip_last, sample, partitions and apply, which read all.
 #pragma once
 
+#include <array>
+
+#include <query/detail/list_copy.hpp>
 #include <query/detail/rows_function.hpp>
 #include <query/gpu_apply.hpp>
 #include <query/verbs/breaker.hpp>
@@ -48,6 +51,14 @@ template <class T, class F> struct over_rows {
   using value = std::remove_cvref_t<result>;
   static constexpr bool many = requires(value& v) { v.begin(); v.end(); } && !detail::is_text_value<detail::stored_t<value>>;
 };
+// A run as a list: the function of chunk(n) and window(n).
+template <class T> struct list_of_run {
+  std::array<std::vector<T>, 1> operator()(std::span<const T> run) const {
+    return {detail::copied_list<std::vector<T>>(run)};
+  }
+};
+template <class F> inline constexpr bool lists_runs = false;
+template <class T> inline constexpr bool lists_runs<list_of_run<T>> = true;
 template <class V> struct element_of { using type = detail::stored_t<decltype(*std::declval<V&>().begin())>; };
 
 template <class Derived, class T> class sequence {
@@ -131,12 +142,7 @@ template <class Derived, class T> class sequence {
   }
   // std::vector<T> of n rows each; the last may be shorter.
   template <class N> auto chunk(N n, call_site at = call_site::here()) const {
-    return runs<check::chunk>(
-        detail::verb::chunk, "chunk", n, n,
-        [](std::span<const T> r) {
-          return std::vector<std::vector<T>>{{r.begin(), r.end()}};
-        },
-        at, true);
+    return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, list_of_run<T>{}, at, true);
   }
   // f(std::span<const T>) over every n rows, the last run may be shorter: one result, or a range of results. Traced where it takes
   // the run as `auto` and gives one: it has size(), [i], front() and back(), and query::sum(run, f) and its kin go through it.
@@ -148,12 +154,7 @@ template <class Derived, class T> class sequence {
     return runs<check::window>(detail::verb::window, "window", n, step, f, at);
   }
   template <class N> auto window(N n, call_site at = call_site::here()) const {
-    return runs<check::window>(
-        detail::verb::window, "window", n, 1,
-        [](std::span<const T> r) {
-          return std::vector<std::vector<T>>{{r.begin(), r.end()}};
-        },
-        at, true);
+    return runs<check::window>(detail::verb::window, "window", n, 1, list_of_run<T>{}, at, true);
   }
 
   // ---- partitions, for apply
@@ -300,6 +301,7 @@ template <class Derived, class T> class sequence {
     return [](const void* f, const void* rows, const detail::row_runs& runs, detail::batch_sink& to) {
       const F& g = *static_cast<const F*>(f);
       cpu::batch<Out> out;
+      [[maybe_unused]] std::size_t listed = 0;  // bytes
       const auto put = [&](auto&& x) QUERY_INLINE {
         ::new (static_cast<void*>(out.end())) Out(detail::as_stored<Out>(std::forward<decltype(x)>(x)));
         out.grow(1);
@@ -308,7 +310,14 @@ template <class Derived, class T> class sequence {
       detail::in_runs(0, runs.count, [&](std::size_t i, std::size_t end) QUERY_INLINE {
         for (; i < end; ++i) {
           decltype(auto) result = g(std::span<const T>(static_cast<const T*>(rows) + i * runs.step, runs.length));
-          if constexpr (over_rows<T, F>::many) {
+          if constexpr (lists_runs<F>) {
+            put(std::move(result.front()));
+            // Batches are large by what their lists hold.
+            if ((listed += runs.length * sizeof(T)) >= cpu::batch_bytes) {
+              out.flush(to);
+              listed = 0;
+            }
+          } else if constexpr (over_rows<T, F>::many) {
             const detail::stop_point stop;
             std::size_t given = 0;
             for (auto&& x : result) {

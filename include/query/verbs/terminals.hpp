@@ -7,6 +7,7 @@
 #include <query/column_chunks.hpp>
 #include <query/csv.hpp>
 #include <query/detail/discard.hpp>
+#include <query/detail/list_copy.hpp>
 #include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 #include <query/lookup.hpp>
@@ -46,6 +47,8 @@ template <class Derived, class T> class terminals {
         out.insert(out.end(), r, r + b.n);
       } else if (b.owned) {
         for (std::size_t i = 0; i < b.n; ++i) out.push_back(std::move(r[i]));
+      } else if constexpr (ir::is_list_v<T>) {
+        for (std::size_t i = 0; i < b.n; ++i) out.push_back(detail::copied_list<T>(std::span<const typename T::value_type>(r[i])));
       } else {
         out.insert(out.end(), static_cast<const T*>(r), static_cast<const T*>(r) + b.n);
       }
@@ -92,7 +95,9 @@ template <class Derived, class T> class terminals {
       auto groups = self().group_by(key, at, "to_lookup").groups(at).as_ordered().to_vector();
       const detail::discarded_if_stopped left(groups);
       limits.take_over();
-      return lookup<detail::result_of<F, T>, T>(std::move(groups));
+      lookup<detail::result_of<F, T>, T> made(std::move(groups));
+      limits.finished();
+      return made;
     }
   }
   // With the user's own equality and hash of keys, as group_by has them; lookup[k] and map.at(k) go by them too.
@@ -106,13 +111,16 @@ template <class Derived, class T> class terminals {
       auto groups = self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector();
       const detail::discarded_if_stopped left(groups);
       limits.take_over();
-      return lookup<K, T>(std::move(groups), custom_keys<K>(equal, hash));
+      lookup<K, T> made(std::move(groups), custom_keys<K>(equal, hash));
+      limits.finished();
+      return made;
     }
   }
   template <class F, key_function Equal> auto to_lookup(const F&, const Equal&) const { return forgot_hash<check::to_lookup, Equal, T>(); }
   template <class F, class V = agg::itself> auto to_map(F key, V value = {}, call_site at = call_site::here()) const {
     if constexpr (check::to_map::equality_for_value<F, V, T>()) return check::after_error{};
     else if constexpr (!check::to_map::key<F, T>() || !check::to_map::value<V, T>()) return check::after_error{};
+    else if constexpr (!check::to_map::entries<F, V, T>()) return check::after_error{};
     else return mapped(key, value, at);
   }
   template <class F, key_function Equal, key_function Hash>
@@ -122,6 +130,7 @@ template <class Derived, class T> class terminals {
   template <class F, class V, key_function Equal, key_function Hash>
   auto to_map(F key, V value, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::to_map::custom_key<F, T, Equal, Hash>() || !check::to_map::value<V, T>()) return check::after_error{};
+    else if constexpr (!check::to_map::entries<F, V, T>()) return check::after_error{};
     else return mapped(key, value, at, custom_keys<detail::result_of<F, T>>(std::move(equal), std::move(hash)));
   }
   // f(row), in order, in the caller's thread order: each row exactly once.
@@ -431,8 +440,8 @@ template <class Derived, class T> class terminals {
         if (it == range.end() || !equal(static_cast<const T*>(b.rows)[i], *it++)) return false;
     return it == range.end();
   }
-  template <class F> void visit(F&& f) const {
-    detail::stream(pipe_of(), settings(), [](std::uint64_t) {}, [&](const detail::row_block& b) {
+  template <class F> void visit(F&& f, function_ref<void(std::uint64_t)> expected = [](std::uint64_t) {}) const {
+    detail::stream(pipe_of(), settings(), expected, [&](const detail::row_block& b) {
       detail::in_runs(0, b.n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
         for (; i < end; ++i) f(static_cast<const T*>(b.rows)[i]);
       });
@@ -456,9 +465,10 @@ template <class Derived, class T> class terminals {
       } catch (const detail::unplaced_error& e) {
         detail::fail("to_map", e.what(), at);
       }
-    });
+    }, [&](std::uint64_t n) { m.reserve(static_cast<std::size_t>(n)); });
     limits.take_over();
     m.seal("to_map", std::move(keys)..., at);
+    limits.finished();
     return m;
   }
   template <class F> bool exists(const F& f, call_site at, const char* label) const {

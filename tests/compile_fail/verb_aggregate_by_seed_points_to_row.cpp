@@ -1,0 +1,7 @@
+// form: from_trades.aggregate_by([](auto t) { return t.name; }, static_cast<const Trade*>(nullptr), [](const Trade* s, const Trade& t) { return s ? s : &t; }, [](const Trade* a, const Trade*) { return a; })
+// message: query: aggregate_by: the state or the result is a pointer to a row or to a part of it
+// expect: query: aggregate_by: the state or the result is a pointer to a row or to a part of it
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.aggregate_by([](auto t) { return t.name; }, static_cast<const Trade*>(nullptr), [](const Trade* s, const Trade& t) { return s ? s : &t; }, [](const Trade* a, const Trade*) { return a; })); }
