@@ -1,6 +1,7 @@
 // concat, zip, default_if_empty.
 #include <query/cpu/typed_segment.hpp>
 
+#include "cpu_engine/collected_columns.hpp"
 #include "cpu_engine/pair_calls.hpp"
 #include "cpu_engine/row_prefix.hpp"
 #include "cpu_engine/table_verbs.hpp"
@@ -38,6 +39,18 @@ detail::table rows_of_inputs(const planner::vertex& v, std::uint64_t limit, cons
 }
 
 detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks) { return rows_of_inputs(v, v.limit, tasks); }
+
+std::optional<runtime::vertex_rows> concat_columns(const planner::vertex& v, const vertex_tasks& tasks) {
+  const planner::column_schema schema = v.gives_columns->schema();
+  collected_columns all;
+  for (const planner::branch& b : v.inputs) {
+    auto rows = collect_columns_of(b, v.captures, tasks.context());
+    if (!rows) return std::nullopt;
+    regroup_columns(*rows, schema);
+    all.take(std::move(*rows));
+  }
+  return runtime::vertex_rows(std::make_shared<column_list>(v.node->row, schema, std::move(all.pieces), std::move(all.sources)));
+}
 
 namespace {
 

@@ -18,6 +18,14 @@ runtime::vertex_rows table_of(const planner::vertex& v, const vertex_tasks& task
   return Rows(v, tasks);
 }
 
+// Those that give columns where the plan says so.
+template <std::optional<runtime::vertex_rows> (*Columns)(const planner::vertex&, const vertex_tasks&), operation Rows>
+runtime::vertex_rows columns_or(const planner::vertex& v, const vertex_tasks& tasks) {
+  if (v.gives_columns)
+    if (auto columns = Columns(v, tasks)) return std::move(*columns);
+  return Rows(v, tasks);
+}
+
 operation operation_of(detail::verb what) {
   using detail::verb;
   switch (what) {
@@ -29,7 +37,7 @@ operation operation_of(detail::verb what) {
     case verb::skip_while: return table_of<skip_rows_while>;
     case verb::reverse: return reverse_rows;
     case verb::sample: return sample_rows;
-    case verb::concat: return table_of<concat_rows>;
+    case verb::concat: return columns_or<concat_columns, table_of<concat_rows>>;
     case verb::zip: return table_of<zip_rows>;
     case verb::default_if_empty: return table_of<default_if_empty>;
     case verb::chunk: return chunk_rows;

@@ -1,0 +1,178 @@
+// Verbs that give rows of their inputs again, over columns: the rows are those of records, however they are read.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "sanitized.hpp"
+#include "temp_folder.hpp"
+
+namespace query::tests {
+
+struct parcel {
+  std::int32_t id;
+  std::string to;
+  double weight;
+  std::optional<std::int32_t> shelf;
+  bool operator==(const parcel&) const = default;
+};
+QUERY_RECORD(parcel, id, to, weight, shelf);
+struct parcel_number {
+  std::int32_t id;
+  double weight;
+  bool operator==(const parcel_number&) const = default;
+};
+QUERY_RECORD(parcel_number, id, weight);
+
+namespace {
+
+struct parcels {
+  std::vector<std::int32_t> id;
+  std::vector<std::string> to;
+  std::vector<double> weight;
+  std::vector<std::optional<std::int32_t>> shelf;
+  std::vector<parcel> rows;
+  std::vector<parcel_number> numbers;
+
+  parcels(std::int32_t n, std::int32_t first) {
+    for (std::int32_t i = first; i < first + n; ++i) {
+      const auto x = static_cast<std::uint32_t>(i) * 2654435761u;
+      rows.push_back({i % 1000, "receiver of number " + std::to_string(x % 500), x / 97.0,
+                      x % 7 ? std::optional(static_cast<std::int32_t>(x % 11)) : std::nullopt});
+      const parcel& p = rows.back();
+      numbers.push_back({p.id, p.weight});
+      id.push_back(p.id), to.push_back(p.to), weight.push_back(p.weight), shelf.push_back(p.shelf);
+    }
+  }
+  auto columns() const { return query::columns<parcel>(id, to, weight, shelf); }
+  auto number_columns() const { return query::columns<parcel_number>(id, weight); }
+};
+
+const auto odd = [](auto p) { return p.id % 2 == 1; };
+const auto heavier = [](auto p) { return query::make<parcel>(p.id, p.to, p.weight + 1, p.shelf); };
+const auto weight_of = [](auto p) { return p.weight; };
+const auto id_of = [](auto p) { return p.id; };
+
+std::vector<parcel> kept(const std::vector<parcel>& rows) {
+  std::vector<parcel> all;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(all), [](const parcel& p) { return p.id % 2 == 1; });
+  return all;
+}
+std::vector<parcel> changed(std::vector<parcel> rows) {
+  for (parcel& p : rows) p.weight += 1;
+  return rows;
+}
+template <class T> std::vector<T> together(std::vector<T> a, const std::vector<T>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+template <class T> std::vector<T> first(std::vector<T> rows, std::size_t n) {
+  rows.resize(std::min(n, rows.size()));
+  return rows;
+}
+
+std::string shown(const parcel& p) { return std::to_string(p.id) + p.to + std::to_string(p.weight); }
+
+// Every way to read the rows of a query gives those of `rows`, to the last bit.
+template <class Q> void reads(const char* what, const Q& q, const std::vector<parcel>& rows, const query::Session& s) {
+  SCOPED_TRACE(what);
+  const auto same = query::from(rows).in(s);
+  EXPECT_TRUE(q.to_vector() == rows);
+  EXPECT_EQ(q.count(), rows.size());
+  EXPECT_EQ(q.sum(weight_of), same.sum(weight_of));
+  EXPECT_TRUE(q.where(odd).to_vector() == same.where(odd).to_vector());
+  EXPECT_TRUE(q.select(heavier).to_vector() == same.select(heavier).to_vector());
+  EXPECT_TRUE(q.select([](const parcel& p) { return shown(p); }).to_vector() ==
+              same.select([](const parcel& p) { return shown(p); }).to_vector());
+  std::size_t at = 0;
+  for (const auto& chunk : q.to_columns())
+    for (std::size_t i = 0; i < chunk.size(); ++i, ++at) {
+      const parcel& p = rows.at(at);
+      ASSERT_TRUE(chunk.template get<0>()[i] == p.id && std::string_view(chunk.template get<1>()[i]) == p.to &&
+                  chunk.template get<2>()[i] == p.weight && chunk.template get<3>()[i] == p.shelf);
+    }
+  EXPECT_EQ(at, rows.size());
+  const auto totals = [](auto in) {
+    return in.group_by([](auto p) { return std::tuple(p.to, p.shelf); }).select([](auto g) {
+      return std::tuple(g.key(), g.sum(weight_of), g.count());
+    }).as_ordered();
+  };
+  EXPECT_TRUE(totals(q).to_vector() == totals(same).to_vector());
+  EXPECT_TRUE(q.order_by(weight_of).take(50).to_vector() == same.order_by(weight_of).take(50).to_vector());
+  EXPECT_TRUE(q.order_by(id_of).to_vector() == same.order_by(id_of).to_vector());
+  EXPECT_TRUE(q.take(100).to_vector() == first(rows, 100));
+  EXPECT_TRUE(q.reverse().take(10).to_vector() == same.reverse().take(10).to_vector());
+  at = 0;
+  for (const parcel& p : q) at += at < rows.size() && p == rows[at];
+  EXPECT_EQ(at, rows.size());
+  const auto matched = [](auto in) {
+    return in.join(in.take(20), id_of, id_of, [](auto l, auto r) { return std::tuple(l.to, r.weight); }).as_ordered();
+  };
+  EXPECT_TRUE(matched(q).to_vector() == matched(same).to_vector());
+  EXPECT_TRUE(q.concat(q.where(odd)).to_vector() == same.concat(same.where(odd)).to_vector());
+}
+
+void each_session(const std::function<void(const query::Session&)>& f) {
+  for (const int threads : {1, 7}) f(query::Session({.threads = threads}));
+  const temp_folder at("columns_of_inputs_test");
+  f(query::Session({.threads = 2, .memory_limit = std::size_t{24} << 20, .temp_folder = at.name()}));
+}
+
+void concatenations(const parcels& a, const parcels& b) {
+  each_session([&](const query::Session& s) {
+    const auto all = query::from(a.columns()).in(s);
+    const auto more = query::from(b.columns()).in(s);
+    const auto records = query::from(b.rows).in(s);
+    reads("columns", all.concat(more), together(a.rows, b.rows), s);
+    reads("filtered columns", all.where(odd).concat(more.where(odd)), together(kept(a.rows), kept(b.rows)), s);
+    reads("made columns", all.select(heavier).concat(more), together(changed(a.rows), b.rows), s);
+    reads("records behind columns", all.concat(records), together(a.rows, b.rows), s);
+    reads("filtered records behind columns", all.where(odd).concat(records.where(odd)), together(kept(a.rows), kept(b.rows)), s);
+    reads("columns behind records", records.concat(all), together(b.rows, a.rows), s);
+    reads("records", records.where(odd).concat(records), together(kept(b.rows), b.rows), s);
+    reads("three", all.concat(more.where(odd)).concat(all), together(together(a.rows, kept(b.rows)), a.rows), s);
+    reads("nothing else", all.where([](auto p) { return p.id < 0; }).concat(more), b.rows, s);
+    reads("sorted", all.order_by(id_of).concat(more), together(all.order_by(id_of).to_vector(), b.rows), s);
+    reads("a row in front", all.prepend(b.rows[0]).append(b.rows[1]), together(together({b.rows[0]}, a.rows), {b.rows[1]}), s);
+  });
+}
+
+TEST(columns_of_inputs, concat_of_few_rows) { concatenations(parcels(3, 0), parcels(2, 50)); }
+TEST(columns_of_inputs, concat_of_many_rows) { concatenations(parcels(sanitized ? 5000 : 70'000, 0), parcels(3001, 50)); }
+
+TEST(columns_of_inputs, concat_of_numbers) {
+  const parcels a(70'000, 0), b(1000, 7);
+  const auto q = query::from(a.number_columns()).concat(query::from(b.number_columns()));
+  const auto rows = together(a.numbers, b.numbers);
+  EXPECT_TRUE(q.to_vector() == rows);
+  EXPECT_EQ(q.sum(weight_of), query::from(rows).sum(weight_of));
+  EXPECT_EQ(q.where(odd).max(weight_of), query::from(rows).where(odd).max(weight_of));
+  EXPECT_TRUE(q.concat(query::from(b.numbers)).to_vector() == together(rows, b.numbers));
+}
+
+TEST(columns_of_inputs, say_so) {
+  const parcels a(10, 0);
+  const auto says = [](const auto& q, const char* verb) {
+    const std::string plan = q.explain();
+    const auto at = plan.find(std::string(verb) + ", over columns to columns");
+    return at != std::string::npos;
+  };
+  const auto columns = query::from(a.columns());
+  const auto more = columns.where(odd);
+  EXPECT_TRUE(says(columns.concat(more), "concat")) << columns.concat(more).explain();
+  EXPECT_TRUE(says(query::from(a.rows).concat(more), "concat"));
+  EXPECT_TRUE(says(query::from(a.rows).concat(query::from(a.rows)), "concat"));
+  EXPECT_FALSE(says(query::from(a.numbers).concat(query::from(a.numbers)), "concat"));
+  EXPECT_FALSE(says(columns.concat(more.where(query::opaque([](const parcel& p) { return p.id > 1; }))), "concat"));
+}
+
+}  // namespace
+}  // namespace query::tests
