@@ -8,6 +8,7 @@
 
 #include <query/errors.hpp>
 
+#include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/rows_buffer.hpp"
 #include "cpu_engine/table_estimate.hpp"
 
@@ -228,6 +229,85 @@ void regroup_columns(collected_columns& rows, const planner::column_schema& to) 
     piece.columns = std::move(columns);
   }
   rows.schema = to;
+}
+
+// ---------------------------------------------------------------- rows by number
+namespace {
+
+// Row numbers of a piece without some of its rows: one array for each selection that its columns have.
+struct narrowed_piece {
+  std::shared_ptr<const void> owner;
+  std::vector<const std::uint32_t*> before;  // null: rows side by side
+  std::vector<runtime::buffer> now;
+};
+
+// Of a piece from row `first` on, whose rows are numbered from there in `numbers`.
+template <class Id>
+column_list::piece narrowed(const column_list::piece& from, const Id* numbers, std::uint64_t first, std::size_t n,
+                            const vertex_tasks& tasks) {
+  const auto kept = std::make_shared<narrowed_piece>();
+  kept->owner = from.owner;
+  column_list::piece to{n, from.columns, kept};
+  for (column& c : to.columns) {
+    const auto known = std::find(kept->before.begin(), kept->before.end(), c.select);
+    const auto at = static_cast<std::size_t>(known - kept->before.begin());
+    if (known == kept->before.end()) {
+      kept->before.push_back(c.select);
+      auto* const rows = kept->now.emplace_back(tasks.pool().allocate_array<std::uint32_t>(n)).as<std::uint32_t>();
+      tasks.chunks(n, [&, select = c.select](std::size_t begin, std::size_t k) {
+        for (std::size_t i = begin; i < begin + k; ++i) {
+          const auto row = static_cast<std::uint32_t>(numbers[i] - first);
+          rows[i] = select ? select[row] : row;
+        }
+      });
+    }
+    c.select = kept->now[at].as<std::uint32_t>();
+  }
+  return to;
+}
+
+}  // namespace
+
+void select_rows(collected_columns& rows, const permutation& numbers, const vertex_tasks& tasks) {
+  std::vector<column_list::piece> all;
+  numbers.visit([&](const auto* ids) {
+    const auto* const end = ids + numbers.size();
+    const auto* at = ids;
+    std::uint64_t before = 0;
+    for (const column_list::piece& whole : rows.pieces) {
+      // As many rows of a piece at once as 32 bits number.
+      for (std::size_t from = 0; from < whole.n && at != end;) {
+        const std::size_t k = std::min<std::size_t>(whole.n - from, std::size_t{1} << 31);
+        const auto* const next = std::lower_bound(at, end, before + from + k);
+        const auto n = static_cast<std::size_t>(next - at);
+        column_list::piece part{k, {}, whole.owner};
+        for (const column& c : whole.columns) part.columns.push_back(part_of(c, from));
+        if (n == k) all.push_back(std::move(part));
+        else if (n) all.push_back(narrowed(part, at, before + from, n, tasks));
+        at = next;
+        from += k;
+      }
+      before += whole.n;
+    }
+  });
+  rows.pieces = std::move(all);
+}
+
+collected_values::collected_values(const detail::user_function& f, const column_list& rows, const vertex_tasks& tasks) : type_(f.result) {
+  const column_values values(f, rows.schema());
+  if (rows.pieces().size() == 1) base_ = values.in_place(rows.pieces().front().columns);
+  if (base_) return;
+  computed_.emplace(construct_rows(type_, static_cast<std::size_t>(rows.size()), tasks, [&](std::size_t first, std::size_t n, void* out) {
+    interpreter::scratch scratch;
+    new_rows made(type_, out);
+    rows.each_batch(first, n, column_batch_rows, [&](const column_batch& b) {
+      tasks.cancel().check();
+      values.map(b.columns, b.n, made.end(), scratch);
+      made.grow(b.n);
+    });
+    made.release();
+  }));
+  base_ = computed_->data();
 }
 
 }  // namespace query::cpu

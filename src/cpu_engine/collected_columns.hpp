@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cpu_engine/column_list.hpp"
-#include "cpu_engine/pipeline.hpp"
+#include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
 
@@ -22,6 +22,7 @@ struct collected_columns {
 
   std::uint64_t rows() const;
   void take(collected_columns&& more);  // behind these
+  std::shared_ptr<column_list> list(const ir::type* row) const { return std::make_shared<column_list>(row, schema, pieces, sources); }
 };
 
 // Returns nothing if the rows do not stay where they are, or if the session's memory has no room for what is kept of them: functions of
@@ -31,6 +32,23 @@ std::optional<collected_columns> collect_columns_of(const planner::branch& b, co
 
 // The same pieces with the columns of `to`, each of which one of their columns holds (planner::shared_schema).
 void regroup_columns(collected_columns& rows, const planner::column_schema& to);
+
+// Of all rows those with these numbers, which ascend.
+void select_rows(collected_columns& rows, const permutation& numbers, const vertex_tasks& tasks);
+
+// The values of a traced function of all rows, side by side: where they lie, or computed.
+class collected_values {
+ public:
+  collected_values(const detail::user_function& f, const column_list& rows, const vertex_tasks& tasks);
+  const ir::type* type() const { return type_; }
+  const void* base() const { return base_; }
+  const void* at(std::size_t i) const { return row_at(base_, type_, i); }
+
+ private:
+  const ir::type* type_;
+  const void* base_ = nullptr;
+  std::optional<rows_buffer> computed_;
+};
 
 // Makes pieces of batches that come in order. A batch whose columns do not select from where those before did begins another piece.
 class piece_sink final : public column_sink {

@@ -42,14 +42,14 @@ detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks) {
 
 std::optional<runtime::vertex_rows> concat_columns(const planner::vertex& v, const vertex_tasks& tasks) {
   const planner::column_schema schema = v.gives_columns->schema();
-  collected_columns all;
+  collected_columns all{schema, {}, {}};
   for (const planner::branch& b : v.inputs) {
     auto rows = collect_columns_of(b, v.captures, tasks.context());
     if (!rows) return std::nullopt;
     regroup_columns(*rows, schema);
     all.take(std::move(*rows));
   }
-  return runtime::vertex_rows(std::make_shared<column_list>(v.node->row, schema, std::move(all.pieces), std::move(all.sources)));
+  return runtime::vertex_rows(all.list(v.node->row));
 }
 
 namespace {

@@ -217,11 +217,38 @@ bool concat_over_columns(vertex& v) {
   return true;
 }
 
+// distinct, union_with, intersect, except: rows of the first input, or of all of a union, by a key that is read of columns.
+bool set_over_columns(vertex& v) {
+  if (!can_be_stored(v.row()) || !can_be_stored(v.node->functions[0].result)) return false;
+  const bool tells_apart = v.node->what == verb::intersect || v.node->what == verb::except;
+  const std::size_t given = tells_apart ? 1 : v.inputs.size();
+  if (std::none_of(v.inputs.begin(), v.inputs.end(), is_columnar) && !owns_memory(v.row())) return false;
+  std::vector<column_schema> schemas;
+  for (const walk& w : walks_of(v)) {
+    if (!evaluate(v.node->functions[0], w.schema())) return false;
+    if (schemas.size() < given) schemas.push_back(w.schema());
+  }
+  const column_schema* const shared = shared_schema(schemas);
+  if (!shared || !evaluate(v.node->functions[0], *shared)) return false;
+  v.gives_columns = std::make_shared<const projection>(projection::of_columns(*shared));
+  return true;
+}
+
 // A verb whose result is rows of its inputs: decided for all of them at once, as they become columns of one list.
-bool gives_rows_of_inputs(const vertex& v) { return v.node && v.node->what == verb::concat; }
+bool gives_rows_of_inputs(const vertex& v) {
+  if (!v.node) return false;
+  switch (v.node->what) {
+    case verb::concat:
+    case verb::distinct:
+    case verb::union_with:
+    case verb::intersect:
+    case verb::except: return true;
+    default: return false;
+  }
+}
 bool inputs_over_columns(vertex& v) {
   if (v.streamed || v.moves || v.kept_if_it_fits) return false;
-  return concat_over_columns(v);
+  return v.node->what == verb::concat ? concat_over_columns(v) : set_over_columns(v);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -158,6 +159,53 @@ TEST(columns_of_inputs, concat_of_numbers) {
   EXPECT_TRUE(q.concat(query::from(b.numbers)).to_vector() == together(rows, b.numbers));
 }
 
+// The first row of each key, as a set of records gives them.
+template <class Key> std::vector<parcel> first_of(const std::vector<parcel>& rows, Key key) {
+  std::set<decltype(key(rows[0]))> seen;
+  std::vector<parcel> all;
+  for (const parcel& p : rows)
+    if (seen.insert(key(p)).second) all.push_back(p);
+  return all;
+}
+template <class Key> std::vector<parcel> told_apart(const std::vector<parcel>& rows, const std::vector<parcel>& others, Key key, bool in) {
+  std::set<decltype(key(rows[0]))> known;
+  for (const parcel& p : others) known.insert(key(p));
+  std::vector<parcel> all;
+  for (const parcel& p : first_of(rows, key))
+    if (known.contains(key(p)) == in) all.push_back(p);
+  return all;
+}
+
+template <class Key> void sets(const parcels& a, const parcels& b, Key key) {
+  each_session([&](const query::Session& s) {
+    const auto all = query::from(a.columns()).in(s);
+    const auto more = query::from(b.columns()).in(s);
+    const auto records = query::from(b.rows).in(s);
+    reads("distinct", all.distinct_by(key), first_of(a.rows, key), s);
+    reads("distinct of filtered", all.where(odd).distinct_by(key), first_of(kept(a.rows), key), s);
+    reads("distinct of made", all.select(heavier).distinct_by(key), first_of(changed(a.rows), key), s);
+    reads("distinct of records", records.where(odd).distinct_by(key), first_of(kept(b.rows), key), s);
+    reads("distinct of both", all.concat(records).distinct_by(key), first_of(together(a.rows, b.rows), key), s);
+    reads("union", all.union_with_by(more, key), first_of(together(a.rows, b.rows), key), s);
+    reads("union of three", all.union_with_by(records.where(odd), key).union_with_by(more, key),
+          first_of(together(together(a.rows, kept(b.rows)), b.rows), key), s);
+    reads("intersect", all.intersect_by(more.where(odd), key), told_apart(a.rows, kept(b.rows), key, true), s);
+    reads("except", all.except_by(records.where(odd), key), told_apart(a.rows, kept(b.rows), key, false), s);
+    reads("except of records", records.except_by(all.where(odd), key), told_apart(b.rows, kept(a.rows), key, false), s);
+    EXPECT_TRUE(all.distinct_by(key).take(7).to_vector() == first(first_of(a.rows, key), 7));
+    EXPECT_TRUE(all.union_with_by(more, key).take(5).to_vector() == first(first_of(together(a.rows, b.rows), key), 5));
+  });
+}
+
+TEST(columns_of_inputs, sets_by_strings) { sets(parcels(2000, 0), parcels(300, 1900), [](auto p) { return p.to; }); }
+TEST(columns_of_inputs, sets_by_numbers) {
+  sets(parcels(sanitized ? 3000 : 70'000, 0), parcels(900, 300), [](auto p) { return p.weight; });
+}
+TEST(columns_of_inputs, sets_by_several) {
+  sets(parcels(1500, 0), parcels(500, 1400), [](auto p) { return std::tuple(p.shelf, p.id % 7, p.to); });
+}
+TEST(columns_of_inputs, sets_of_nothing) { sets(parcels(0, 0), parcels(10, 0), [](auto p) { return p.to; }); }
+
 TEST(columns_of_inputs, say_so) {
   const parcels a(10, 0);
   const auto says = [](const auto& q, const char* verb) {
@@ -171,6 +219,12 @@ TEST(columns_of_inputs, say_so) {
   EXPECT_TRUE(says(query::from(a.rows).concat(more), "concat"));
   EXPECT_TRUE(says(query::from(a.rows).concat(query::from(a.rows)), "concat"));
   EXPECT_FALSE(says(query::from(a.numbers).concat(query::from(a.numbers)), "concat"));
+  EXPECT_TRUE(says(columns.distinct_by(id_of), "distinct_by"));
+  EXPECT_TRUE(says(columns.union_with_by(more, id_of), "union_with_by")) << columns.union_with_by(more, id_of).explain();
+  EXPECT_TRUE(says(columns.intersect_by(query::from(a.rows), id_of), "intersect_by"));
+  EXPECT_TRUE(says(query::from(a.rows).except_by(more, id_of), "except_by"));
+  EXPECT_FALSE(says(query::from(a.numbers).distinct_by(id_of), "distinct_by"));
+  EXPECT_FALSE(says(columns.distinct_by(query::opaque([](const parcel& p) { return p.id; })), "distinct_by"));
   EXPECT_FALSE(says(columns.concat(more.where(query::opaque([](const parcel& p) { return p.id > 1; }))), "concat"));
 }
 
