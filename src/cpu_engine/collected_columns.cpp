@@ -168,23 +168,31 @@ double bytes_kept(const planner::branch& b, const pipeline& p) {
   return static_cast<double>(a_row) * static_cast<double>(*p.source_rows());
 }
 
-std::vector<column_list::piece> pieces_of(pipeline& p, runtime::buffer_pool& pool) {
-  std::vector<std::vector<column_list::piece>> parts(p.parts().value_or(0));
-  p.run_all([&](const pipeline::part& part) {
-    piece_sink sink(*p.columns(), pool);
-    part.run_columns(sink);
-    parts[part.index] = sink.take();
-  });
+std::vector<column_list::piece> pieces_of(pipeline& p, std::uint64_t most) {
+  const std::size_t window = most == ~0ull ? p.parts().value_or(1) : static_cast<std::size_t>(p.context().scheduler.concurrency());
   std::vector<column_list::piece> all;
-  for (auto& pieces : parts)
-    for (column_list::piece& piece : pieces) all.push_back(std::move(piece));
+  std::uint64_t rows = 0;
+  for (bool more = true; more && rows < most;) {
+    const std::size_t first = p.next_part();
+    std::vector<std::vector<column_list::piece>> parts(window);
+    more = p.run_some(window, [&](const pipeline::part& part) {
+      piece_sink sink(*p.columns(), p.context().pool);
+      part.run_columns(sink);
+      parts[part.index - first] = sink.take();
+    });
+    for (auto& pieces : parts)
+      for (column_list::piece& piece : pieces) {
+        rows += piece.n;
+        all.push_back(std::move(piece));
+      }
+  }
   return all;
 }
 
 }  // namespace
 
 std::optional<collected_columns> collect_columns_of(const planner::branch& b, const std::vector<planner::binding>& captures,
-                                                    runtime::run_context& context) {
+                                                    runtime::run_context& context, std::uint64_t most) {
   pipeline p(b, captures, context, true, true);
   if (!p.columns() || !p.source_rows() || p.made_as_read()) return std::nullopt;
   collected_columns all{*p.columns(), {}, p.sources()};
@@ -199,12 +207,12 @@ std::optional<collected_columns> collect_columns_of(const planner::branch& b, co
     return all;
   }
   if (!context.pool.limit()) {
-    all.pieces = pieces_of(p, context.pool);
+    all.pieces = pieces_of(p, most);
     return all;
   }
   if (!fits_in(bytes_kept(b, p), memory_left(context.pool))) return std::nullopt;
   try {
-    all.pieces = pieces_of(p, context.pool);
+    all.pieces = pieces_of(p, most);
     return all;
   } catch (const resource_error&) {  // joins gave more rows than was expected, or others have taken the room
     return std::nullopt;

@@ -26,9 +26,9 @@ struct collected_columns {
 };
 
 // Returns nothing if the rows do not stay where they are, or if the session's memory has no room for what is kept of them: functions of
-// the branch may then be called twice.
+// the branch may then be called twice. most: so many rows are wanted; there may be more.
 std::optional<collected_columns> collect_columns_of(const planner::branch& b, const std::vector<planner::binding>& captures,
-                                                    runtime::run_context& context);
+                                                    runtime::run_context& context, std::uint64_t most = ~0ull);
 
 // The same pieces with the columns of `to`, each of which one of their columns holds (planner::shared_schema).
 void regroup_columns(collected_columns& rows, const planner::column_schema& to);

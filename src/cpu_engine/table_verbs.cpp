@@ -38,7 +38,7 @@ operation operation_of(detail::verb what) {
     case verb::reverse: return reverse_rows;
     case verb::sample: return sample_rows;
     case verb::concat: return columns_or<concat_columns, table_of<concat_rows>>;
-    case verb::zip: return table_of<zip_rows>;
+    case verb::zip: return columns_or<zip_columns, table_of<zip_rows>>;
     case verb::default_if_empty: return table_of<default_if_empty>;
     case verb::chunk: return chunk_rows;
     case verb::window: return window_rows;

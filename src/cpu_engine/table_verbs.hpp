@@ -35,6 +35,7 @@ detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks);
 // The same as columns; nothing: the inputs are not there as such, or memory has no room for what is kept of them.
 std::optional<runtime::vertex_rows> concat_columns(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks);
+std::optional<runtime::vertex_rows> zip_columns(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table default_if_empty(const planner::vertex& v, const vertex_tasks& tasks);
 
 // runs.cpp: functions of adjacent rows.

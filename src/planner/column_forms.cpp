@@ -234,11 +234,24 @@ bool set_over_columns(vertex& v) {
   return true;
 }
 
+// zip: columns of both sides, and computed ones.
+bool zip_over_columns(vertex& v) {
+  const branch &left = v.inputs[0], &right = v.inputs[1];
+  if (!can_be_stored(v.row()) || (!is_columnar(left) && !is_columnar(right) && !owns_memory(v.row()))) return false;
+  const std::vector<walk> sides = walks_of(v);
+  if (sides.empty()) return false;
+  const auto p = project(v.node->functions[0], sides[0].schema(), &sides[1].schema());
+  if (!p) return false;
+  v.gives_columns = std::make_shared<const projection>(projection::of_columns(p->schema()));
+  return true;
+}
+
 // A verb whose result is rows of its inputs: decided for all of them at once, as they become columns of one list.
 bool gives_rows_of_inputs(const vertex& v) {
   if (!v.node) return false;
   switch (v.node->what) {
     case verb::concat:
+    case verb::zip:
     case verb::distinct:
     case verb::union_with:
     case verb::intersect:
@@ -248,7 +261,11 @@ bool gives_rows_of_inputs(const vertex& v) {
 }
 bool inputs_over_columns(vertex& v) {
   if (v.streamed || v.moves || v.kept_if_it_fits) return false;
-  return v.node->what == verb::concat ? concat_over_columns(v) : set_over_columns(v);
+  switch (v.node->what) {
+    case verb::concat: return concat_over_columns(v);
+    case verb::zip: return zip_over_columns(v);
+    default: return set_over_columns(v);
+  }
 }
 
 }  // namespace
