@@ -242,6 +242,8 @@ void regroup_columns(collected_columns& rows, const planner::column_schema& to) 
 // ---------------------------------------------------------------- rows by number
 namespace {
 
+constexpr std::size_t most_at_once = std::size_t{1} << 31;  // rows of a piece, as 32 bits number them
+
 // Row numbers of a piece without some of its rows: one array for each selection that its columns have.
 struct narrowed_piece {
   std::shared_ptr<const void> owner;
@@ -276,6 +278,29 @@ column_list::piece narrowed(const column_list::piece& from, const Id* numbers, s
 
 }  // namespace
 
+column_list::piece part_of(const column_list::piece& p, std::size_t first, std::size_t n) {
+  column_list::piece part{n, {}, p.owner};
+  for (const column& c : p.columns) part.columns.push_back(part_of(c, first));
+  return part;
+}
+
+void reverse_rows(collected_columns& rows, const vertex_tasks& tasks) {
+  std::vector<column_list::piece> all;
+  for (std::size_t p = rows.pieces.size(); p-- > 0;) {
+    const column_list::piece& whole = rows.pieces[p];
+    for (std::size_t end = whole.n; end > 0;) {
+      const std::size_t k = std::min(end, most_at_once);
+      end -= k;
+      permutation down(k, k, tasks.pool());
+      tasks.chunks(k, [&](std::size_t first, std::size_t n) {
+        for (std::size_t i = first; i < first + n; ++i) down.set(i, k - 1 - i);
+      });
+      down.visit([&](const auto* ids) { all.push_back(narrowed(part_of(whole, end, k), ids, 0, k, tasks)); });
+    }
+  }
+  rows.pieces = std::move(all);
+}
+
 void select_rows(collected_columns& rows, const permutation& numbers, const vertex_tasks& tasks) {
   std::vector<column_list::piece> all;
   numbers.visit([&](const auto* ids) {
@@ -283,13 +308,11 @@ void select_rows(collected_columns& rows, const permutation& numbers, const vert
     const auto* at = ids;
     std::uint64_t before = 0;
     for (const column_list::piece& whole : rows.pieces) {
-      // As many rows of a piece at once as 32 bits number.
       for (std::size_t from = 0; from < whole.n && at != end;) {
-        const std::size_t k = std::min<std::size_t>(whole.n - from, std::size_t{1} << 31);
+        const std::size_t k = std::min(whole.n - from, most_at_once);
         const auto* const next = std::lower_bound(at, end, before + from + k);
         const auto n = static_cast<std::size_t>(next - at);
-        column_list::piece part{k, {}, whole.owner};
-        for (const column& c : whole.columns) part.columns.push_back(part_of(c, from));
+        column_list::piece part = part_of(whole, from, k);
         if (n == k) all.push_back(std::move(part));
         else if (n) all.push_back(narrowed(part, at, before + from, n, tasks));
         at = next;

@@ -33,6 +33,10 @@ std::optional<collected_columns> collect_columns_of(const planner::branch& b, co
 // The same pieces with the columns of `to`, each of which one of their columns holds (planner::shared_schema).
 void regroup_columns(collected_columns& rows, const planner::column_schema& to);
 
+// Rows [first, first + n) of a piece.
+column_list::piece part_of(const column_list::piece& p, std::size_t first, std::size_t n);
+// From the last row on.
+void reverse_rows(collected_columns& rows, const vertex_tasks& tasks);
 // Of all rows those with these numbers, which ascend.
 void select_rows(collected_columns& rows, const permutation& numbers, const vertex_tasks& tasks);
 

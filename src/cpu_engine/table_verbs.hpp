@@ -21,6 +21,9 @@ runtime::vertex_rows skip_last_rows(const planner::vertex& v, const vertex_tasks
 detail::table take_rows_while(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table skip_rows_while(const planner::vertex& v, const vertex_tasks& tasks);
 
+// column_slices.cpp: the same, and those below, as columns; nothing: as for concat.
+std::optional<runtime::vertex_rows> columns_by_place(const planner::vertex& v, const vertex_tasks& tasks);
+
 // reorder.cpp
 runtime::vertex_rows reverse_rows(const planner::vertex& v, const vertex_tasks& tasks);
 runtime::vertex_rows sample_rows(const planner::vertex& v, const vertex_tasks& tasks);

@@ -246,12 +246,30 @@ bool zip_over_columns(vertex& v) {
   return true;
 }
 
+// take, skip and others by place: columns of some rows. Slices of records that lie side by side copy nothing, either.
+bool place_over_columns(vertex& v) {
+  const branch& b = v.inputs[0];
+  if (!can_be_stored(v.row()) || (!is_columnar(b) && !owns_memory(v.row()))) return false;
+  const bool slice = v.node->what != verb::reverse && v.node->what != verb::sample;
+  if (slice && !is_columnar(b) && b.prefilters.empty() && b.stages.empty()) return false;
+  const std::vector<walk> input = walks_of(v);
+  if (input.empty()) return false;
+  v.gives_columns = std::make_shared<const projection>(projection::of_columns(input[0].schema()));
+  return true;
+}
+
 // A verb whose result is rows of its inputs: decided for all of them at once, as they become columns of one list.
 bool gives_rows_of_inputs(const vertex& v) {
   if (!v.node) return false;
   switch (v.node->what) {
     case verb::concat:
     case verb::zip:
+    case verb::take:
+    case verb::skip:
+    case verb::take_last:
+    case verb::skip_last:
+    case verb::reverse:
+    case verb::sample:
     case verb::distinct:
     case verb::union_with:
     case verb::intersect:
@@ -264,7 +282,11 @@ bool inputs_over_columns(vertex& v) {
   switch (v.node->what) {
     case verb::concat: return concat_over_columns(v);
     case verb::zip: return zip_over_columns(v);
-    default: return set_over_columns(v);
+    case verb::distinct:
+    case verb::union_with:
+    case verb::intersect:
+    case verb::except: return set_over_columns(v);
+    default: return place_over_columns(v);
   }
 }
 

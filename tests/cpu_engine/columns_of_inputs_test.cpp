@@ -242,12 +242,48 @@ TEST(columns_of_inputs, zip_fails_for_no_row_without_partner) {
   EXPECT_EQ(divided.zip(query::from(few.columns()).where(odd), both).count(), 3u);
 }
 
+// Rows [from, to) of some.
+std::vector<parcel> range(const std::vector<parcel>& rows, std::size_t from, std::size_t to) {
+  const auto at = [&](std::size_t i) { return rows.begin() + static_cast<std::ptrdiff_t>(std::min(i, rows.size())); };
+  return {at(from), at(std::max(from, to))};
+}
+std::vector<parcel> backwards(std::vector<parcel> rows) {
+  std::reverse(rows.begin(), rows.end());
+  return rows;
+}
+
+void slices(const parcels& a, const parcels& b, std::size_t few) {
+  each_session([&](const query::Session& s) {
+    const auto all = query::from(a.columns()).in(s);
+    const auto records = query::from(b.rows).in(s);
+    const auto both = all.concat(records);
+    const auto rows = together(a.rows, b.rows), some = kept(a.rows);
+    const std::size_t n = rows.size();
+    reads("skip", all.skip(few), range(a.rows, few, n), s);
+    reads("skip of filtered", all.where(odd).skip(few), range(some, few, n), s);
+    reads("skip and take", both.skip(few).take(3 * few), range(rows, few, 4 * few), s);
+    reads("take", both.take(n - few), range(rows, 0, n - few), s);
+    reads("take of filtered", all.where(odd).take(few), range(some, 0, few), s);
+    reads("take of made", all.select(heavier).take(few), range(changed(a.rows), 0, few), s);
+    reads("take_last", both.take_last(few), range(rows, n - few, n), s);
+    reads("skip_last", both.skip_last(few), range(rows, 0, n - few), s);
+    reads("reverse", both.reverse(), backwards(rows), s);
+    reads("reverse of filtered", all.where(odd).reverse().skip(few), range(backwards(some), few, n), s);
+    reads("reverse of records", records.where(odd).reverse(), backwards(kept(b.rows)), s);
+    reads("sample", both.sample(few, 7), query::from(rows).sample(few, 7).to_vector(), s);
+    reads("sample of filtered", all.where(odd).sample(few, 7), query::from(some).sample(few, 7).to_vector(), s);
+    EXPECT_TRUE(both.reverse().take(few).to_vector() == range(backwards(rows), 0, few));
+  });
+}
+TEST(columns_of_inputs, slices_of_few_rows) { slices(parcels(50, 0), parcels(30, 50), 7); }
+TEST(columns_of_inputs, slices_of_many_rows) { slices(parcels(sanitized ? 5000 : 70'000, 0), parcels(3000, 50), 2500); }
+
 TEST(columns_of_inputs, say_so) {
   const parcels a(10, 0);
   const auto says = [](const auto& q, const char* verb) {
     const std::string plan = q.explain();
-    const auto at = plan.find(std::string(verb) + ", over columns to columns");
-    return at != std::string::npos;
+    const auto at = plan.find(std::string(" ") + verb, plan.find("machine graph"));
+    return plan.substr(at, plan.find('\n', at) - at).find(", over columns to columns") != std::string::npos;
   };
   const auto columns = query::from(a.columns());
   const auto more = columns.where(odd);
@@ -258,6 +294,11 @@ TEST(columns_of_inputs, say_so) {
   const auto both = [](auto l, auto r) { return query::make<parcel>(l.id, r.to, l.weight, r.shelf); };
   EXPECT_TRUE(says(columns.zip(more, both), "zip")) << columns.zip(more, both).explain();
   EXPECT_TRUE(says(query::from(a.rows).zip(query::from(a.rows), both), "zip"));
+  EXPECT_TRUE(says(columns.skip(3), "skip"));
+  EXPECT_TRUE(says(query::from(a.rows).where(odd).take_last(3), "take_last"));
+  EXPECT_FALSE(says(query::from(a.rows).take_last(3), "take_last"));  // they lie side by side
+  EXPECT_TRUE(says(query::from(a.rows).reverse(), "reverse"));
+  EXPECT_TRUE(says(columns.sample(3), "sample"));
   EXPECT_TRUE(says(columns.distinct_by(id_of), "distinct_by"));
   EXPECT_TRUE(says(columns.union_with_by(more, id_of), "union_with_by")) << columns.union_with_by(more, id_of).explain();
   EXPECT_TRUE(says(columns.intersect_by(query::from(a.rows), id_of), "intersect_by"));
