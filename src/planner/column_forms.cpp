@@ -190,6 +190,7 @@ bool joins_over_columns(vertex* reader, const branch& b, walk& w) {
   if (!reader || !reader->node || reader->node->what != verb::join || &b != &reader->inputs[0]) return false;
   const branch& right = reader->inputs[1];
   if (!w.join(*reader->node, false, is_bare_source(right) ? &right : nullptr, reader->node->functions[1].row) || !w.pays()) return false;
+  reader->gives_columns = std::make_shared<const projection>(projection::of_columns(w.schema()));
   reader->over_columns = true;
   return true;
 }
@@ -258,9 +259,19 @@ bool place_over_columns(vertex& v) {
   return true;
 }
 
+// Rows that several readers share, or that a hash table is made of.
+bool collected_over_columns(vertex& v) {
+  if (v.limit != ~0ull || is_bare_source(v) || v.inputs.size() != 1) return false;
+  if (!can_be_stored(v.row()) || (!is_columnar(v.inputs[0]) && !owns_memory(v.row()))) return false;
+  const std::vector<walk> input = walks_of(v);
+  if (input.empty()) return false;
+  v.gives_columns = std::make_shared<const projection>(projection::of_columns(input[0].schema()));
+  return true;
+}
+
 // A verb whose result is rows of its inputs: decided for all of them at once, as they become columns of one list.
 bool gives_rows_of_inputs(const vertex& v) {
-  if (!v.node) return false;
+  if (!v.node) return true;
   switch (v.node->what) {
     case verb::concat:
     case verb::zip:
@@ -279,6 +290,7 @@ bool gives_rows_of_inputs(const vertex& v) {
 }
 bool inputs_over_columns(vertex& v) {
   if (v.streamed || v.moves || v.kept_if_it_fits) return false;
+  if (!v.node) return collected_over_columns(v);
   switch (v.node->what) {
     case verb::concat: return concat_over_columns(v);
     case verb::zip: return zip_over_columns(v);
