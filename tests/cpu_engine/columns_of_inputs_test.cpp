@@ -278,20 +278,25 @@ void slices(const parcels& a, const parcels& b, std::size_t few) {
 TEST(columns_of_inputs, slices_of_few_rows) { slices(parcels(50, 0), parcels(30, 50), 7); }
 TEST(columns_of_inputs, slices_of_many_rows) { slices(parcels(sanitized ? 5000 : 70'000, 0), parcels(3000, 50), 2500); }
 
+// Of rows of a full join, either of which may be missing.
+const auto either = [](auto l, auto r) {
+  if (!l) return query::make<parcel>(-1, r->to, r->weight, std::nullopt);
+  if (!r) return query::make<parcel>(l->id, "nobody, whose name is long", 0.5, l->shelf);
+  return query::make<parcel>(l->id, r->to, l->weight + r->weight, l->shelf);
+};
+
 void joined(const parcels& a, const parcels& b) {
-  const auto both = [](auto l, auto r) {
-    return query::make<parcel>(l ? l->id : -1, r ? r->to : std::string("nobody"), r ? r->weight : 0.5, l ? l->shelf : std::nullopt);
-  };
   const auto right = [](auto l, auto r) {
-    return query::make<parcel>(l ? l->id : -1, r.to, r.weight, l ? l->shelf : std::nullopt);
+    if (!l) return query::make<parcel>(-1, r.to, r.weight, std::nullopt);
+    return query::make<parcel>(l->id, r.to, l->weight + r.weight, l->shelf);
   };
   const auto inner = [](auto l, auto r) { return query::make<parcel>(l.id, r.to, l.weight, r.shelf); };
   const auto in_memory = query::from(a.rows).as_ordered();
   each_session([&](const query::Session& s) {
     const auto all = query::from(a.columns()).in(s);
     const auto some = query::from(b.columns()).in(s).where(odd);
-    const auto full = in_memory.full_join(query::from(b.rows).where(odd), weight_of, weight_of, both).as_ordered();
-    reads("full join", all.full_join(some, weight_of, weight_of, both).as_ordered(), full.to_vector(), s);
+    const auto full = in_memory.full_join(query::from(b.rows).where(odd), weight_of, weight_of, either).as_ordered();
+    reads("full join", all.full_join(some, weight_of, weight_of, either).as_ordered(), full.to_vector(), s);
     const auto rights = in_memory.where(odd).right_join(query::from(b.rows), weight_of, weight_of, right).as_ordered();
     const auto more = query::from(b.columns()).in(s);
     reads("right join", all.where(odd).right_join(more, weight_of, weight_of, right).as_ordered(), rights.to_vector(), s);
@@ -319,9 +324,7 @@ TEST(columns_of_inputs, say_so) {
   const auto both = [](auto l, auto r) { return query::make<parcel>(l.id, r.to, l.weight, r.shelf); };
   EXPECT_TRUE(says(columns.zip(more, both), "zip")) << columns.zip(more, both).explain();
   EXPECT_TRUE(says(query::from(a.rows).zip(query::from(a.rows), both), "zip"));
-  const auto full = columns.full_join(more, id_of, id_of, [](auto l, auto r) {
-    return query::make<parcel>(l ? l->id : -1, r ? r->to : std::string("nobody"), r ? r->weight : 0.5, l ? l->shelf : std::nullopt);
-  });
+  const auto full = columns.full_join(more, id_of, id_of, either);
   EXPECT_TRUE(says(full, "full_join")) << full.explain();
   EXPECT_TRUE(says(columns.skip(3), "skip"));
   EXPECT_TRUE(says(query::from(a.rows).where(odd).take_last(3), "take_last"));
