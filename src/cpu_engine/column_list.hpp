@@ -31,6 +31,7 @@ class column_list final : public runtime::kept_rows {
 
   const ir::type* row() const { return row_; }
   const planner::column_schema& schema() const { return schema_; }
+  const std::vector<piece>& pieces() const { return pieces_; }
   // Calls f(batch) with rows [first, first + n), at most `most` at a time.
   template <class F> void each_batch(std::uint64_t first, std::uint64_t n, std::size_t most, F f) const {
     std::vector<column> columns;

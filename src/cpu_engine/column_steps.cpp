@@ -1,6 +1,7 @@
 #include "cpu_engine/column_steps.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <query/cpu/typed_segment.hpp>
 #include <query/detail/failure.hpp>
@@ -121,7 +122,7 @@ class projection_step final : public column_step {
   runtime::buffer_pool* pool_;
 };
 
-// Records of each batch, put together over those of the last one.
+// Records of each batch, put together over those of the last one; records that lie side by side stay where they are.
 class record_sink final : public column_sink {
  public:
   record_sink(const planner::column_schema& schema, const ir::type* row, runtime::buffer_pool& pool, detail::batch_sink& next)
@@ -133,27 +134,51 @@ class record_sink final : public column_sink {
     }
     // Fewer at a time where they are large.
     const std::size_t most = rows_a_batch(rows_.type()->size);
-    if (b.n <= most) return hand_on(b);
+    if (b.n <= most) return add(b);
     for (std::size_t from = 0; from < b.n; from += most) {
       part_.clear();
       for (const column& c : b.columns) part_.push_back(part_of(c, from));
-      hand_on({part_, std::min(most, b.n - from), b.first + from});
+      add({part_, std::min(most, b.n - from), b.first + from});
     }
   }
   bool reads_columns() const override { return !counted_; }
   // Nobody reads the rows.
   void count_into(std::uint64_t* count) { counted_ = count; }
+  // Records of several batches wait for hand_on().
+  void keep_blocks() { keeps_blocks_ = true; }
+  void hand_on() {
+    if (!out_.n) return;
+    out_.owned = out_.rows == rows_.data();
+    const detail::row_block out = std::exchange(out_, {});
+    next_->push(out);
+  }
 
  private:
-  void hand_on(const column_batch& b) {
-    make_records(b.n);
-    assemble_rows(*schema_, b, rows_.data(), rows_.type()->size);
-    detail::row_block out;
-    out.rows = rows_.data();
-    out.n = b.n;
-    out.first = b.first;
-    out.owned = true;
-    next_->push(out);
+  std::size_t width() const { return rows_.type()->size; }
+  bool are_records(std::span<const column> columns) const {
+    return columns.size() == 1 && schema_->columns[0].type == rows_.type() && !columns[0].select && columns[0].stride == width();
+  }
+  void add(const column_batch& b) {
+    const bool follows = out_.n && are_records(b.columns) && b.columns[0].base == static_cast<std::byte*>(out_.rows) + out_.n * width();
+    if (!out_.n) out_.first = b.first;
+    if (!follows) put_behind(b);
+    out_.n += b.n;
+    if (!keeps_blocks_) hand_on();
+  }
+  void put_behind(const column_batch& b) {
+    if (!out_.n && are_records(b.columns)) {
+      out_.rows = const_cast<void*>(b.columns[0].base);
+      return;
+    }
+    const void* const before = out_.n ? out_.rows : nullptr;
+    const bool ours = before && before == rows_.data();
+    make_records(out_.n + b.n);
+    if (before && !ours) {
+      const column in_place{before, width(), 0, width()};
+      gather_column(in_place, rows_.type(), out_.n, rows_.data(), width(), true);
+    }
+    assemble_rows(*schema_, b, rows_.at(out_.n), width());
+    out_.rows = rows_.data();
   }
   void make_records(std::size_t n) {
     if (n <= rows_.size()) return;
@@ -168,6 +193,8 @@ class record_sink final : public column_sink {
   detail::batch_sink* next_;
   std::vector<column> part_;
   std::uint64_t* counted_ = nullptr;
+  bool keeps_blocks_ = false;
+  detail::row_block out_;  // what has not been handed on
 };
 
 class record_stage final : public prepared_stage {
@@ -180,7 +207,11 @@ class record_stage final : public prepared_stage {
    public:
     runner(const record_stage& s, detail::batch_sink& next)
         : records_(s.steps_->schema(), s.steps_->row(), *s.pool_, next), steps_(*s.steps_, records_) {}
-    void push(const detail::row_block& b) override { steps_.push(b); }
+    void push(const detail::row_block& b) override {
+      steps_.push(b);
+      records_.hand_on();
+    }
+    void keep_blocks() override { records_.keep_blocks(); }
     bool fold(detail::fold_kind k, const detail::row_block& b, detail::fold_state& state) override {
       if (k != detail::fold_kind::count) return false;
       records_.count_into(&state.count);

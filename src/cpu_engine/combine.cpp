@@ -1,8 +1,15 @@
 // concat, zip, default_if_empty.
-#include <query/cpu/typed_segment.hpp>
+#include <algorithm>
+#include <iterator>
 
+#include <query/cpu/typed_segment.hpp>
+#include <query/errors.hpp>
+
+#include "cpu_engine/collected_columns.hpp"
+#include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/pair_calls.hpp"
 #include "cpu_engine/row_prefix.hpp"
+#include "cpu_engine/table_estimate.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/vertex_streams.hpp"
 
@@ -38,6 +45,18 @@ detail::table rows_of_inputs(const planner::vertex& v, std::uint64_t limit, cons
 }
 
 detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks) { return rows_of_inputs(v, v.limit, tasks); }
+
+std::optional<runtime::vertex_rows> concat_columns(const planner::vertex& v, const vertex_tasks& tasks) {
+  const planner::column_schema schema = v.gives_columns->schema();
+  collected_columns all{schema, {}, {}};
+  for (const planner::branch& b : v.inputs) {
+    auto rows = collect_columns_of(b, v.captures, tasks.context());
+    if (!rows) return std::nullopt;
+    regroup_columns(*rows, schema);
+    all.take(std::move(*rows));
+  }
+  return runtime::vertex_rows(all.list(v.node->row));
+}
 
 namespace {
 
@@ -103,6 +122,68 @@ detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const detail::table a = std::move(left).to_table(n), b = std::move(right).to_table(n);
   const pair_calls result(v.node->functions[0], a.type, b.type, v.interpreted, tasks.pool());
   return zipped(v, result, a, b, static_cast<std::size_t>(n), tasks);
+}
+
+namespace {
+
+bool is_as_it_is(const planner::branch& b) { return b.stages.empty() && b.prefilters.empty(); }
+
+// Of rows [first, first + n) of two lists the columns that the projection gives.
+std::vector<column_list::piece> zipped_pieces(const column_list& left, const column_list& right, std::size_t first, std::size_t n,
+                                              const column_projector& result, const planner::column_schema& schema,
+                                              const vertex_tasks& tasks) {
+  column_projector::runner run(result, tasks.pool());
+  piece_sink to(schema, tasks.pool());
+  std::vector<column> beside;
+  left.each_batch(first, n, column_batch_rows, [&](const column_batch& l) {
+    tasks.cancel().check();
+    right.each_batch(l.first, l.n, column_batch_rows, [&](const column_batch& r) {
+      beside.clear();
+      for (const column& c : l.columns) beside.push_back(part_of(c, static_cast<std::size_t>(r.first - l.first)));
+      to.push({run.run(beside, r.columns, r.n), r.n, r.first});
+    });
+  });
+  return to.take();
+}
+
+std::optional<runtime::vertex_rows> zip_sides(const planner::vertex& v, const vertex_tasks& tasks) {
+  runtime::run_context& context = tasks.context();
+  // The side that costs nothing first: of the other as many rows.
+  const std::size_t first = is_as_it_is(v.inputs[1]) && !is_as_it_is(v.inputs[0]) ? 1 : 0;
+  std::optional<collected_columns> sides[2];
+  if (!(sides[first] = collect_columns_of(v.inputs[first], v.captures, context, v.limit))) return std::nullopt;
+  if (!(sides[1 - first] = collect_columns_of(v.inputs[1 - first], v.captures, context, sides[first]->rows()))) return std::nullopt;
+  auto p = planner::project(v.node->functions[0], sides[0]->schema, &sides[1]->schema);
+  if (!p) return std::nullopt;
+  const auto n = static_cast<std::size_t>(std::min({sides[0]->rows(), sides[1]->rows(), v.limit}));
+  std::size_t a_row = 2 * sizeof(std::uint32_t);
+  for (const planner::projected_part& part : p->parts) a_row += part.computed ? part.type->size : 0;
+  const bool limited = context.pool.limit() != 0;
+  if (limited && !fits_in(static_cast<double>(n) * static_cast<double>(a_row), memory_left(context.pool))) return std::nullopt;
+  const column_projector result(std::move(*p), v.node);
+  const planner::column_schema schema = result.schema();
+  const auto left = sides[0]->list(v.inputs[0].row), right = sides[1]->list(v.inputs[1].row);
+  std::vector<std::vector<column_list::piece>> parts(chunks_of(n));
+  tasks.chunks(n, [&](std::size_t from, std::size_t k) {
+    parts[from / part_rows] = zipped_pieces(*left, *right, from, k, result, schema, tasks);
+  });
+  collected_columns all{schema, {}, {left, right}};
+  for (auto& pieces : parts) std::move(pieces.begin(), pieces.end(), std::back_inserter(all.pieces));
+  return runtime::vertex_rows(all.list(v.node->row));
+}
+
+}  // namespace
+
+std::optional<runtime::vertex_rows> zip_columns(const planner::vertex& v, const vertex_tasks& tasks) {
+  // A function may fail for a row that has no partner. Records know: they are made as far as both sides reach.
+  try {
+    return zip_sides(v, tasks);
+  } catch (const user_error&) {
+    return std::nullopt;
+  } catch (const resource_error&) {
+    if (!tasks.pool().limit()) throw;
+    return std::nullopt;
+  }
 }
 
 detail::table default_if_empty(const planner::vertex& v, const vertex_tasks& tasks) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "cpu_engine/collected_columns.hpp"
 #include "cpu_engine/collected_rows.hpp"
 #include "cpu_engine/column_results.hpp"
 #include "cpu_engine/exchange_pages.hpp"
@@ -32,6 +33,8 @@ runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& 
     if (auto rows = made_as_they_are(v.inputs.front(), context))
       return runtime::vertex_rows(range_of(std::move(rows), 0, std::min<std::uint64_t>(v.limit, v.node ? v.node->count : ~0ull)));
   if (v.moves == planner::exchange::range) return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();
+  if (!v.node && v.gives_columns)
+    if (auto rows = collect_columns_of(v.inputs.front(), v.captures, context)) return runtime::vertex_rows(rows->list(v.row()));
   // Engines know rows side by side: where the CPU takes over from one, they come so.
   if (!v.node && v.limit == ~0ull && v.engine == "cpu" && v.shares.empty())
     return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();

@@ -1,11 +1,13 @@
 // Joins that are vertices of their own: right, full, group_join, cross_join.
 #include <cstring>
+#include <iterator>
 
 #include <query/cpu/typed_segment.hpp>
 #include <query/detail/failure.hpp>
 
 #include <query/detail/stop.hpp>
 
+#include "cpu_engine/collected_columns.hpp"
 #include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
@@ -192,43 +194,36 @@ std::unique_ptr<row_pieces> stream_of_pairs(const planner::vertex& v, runtime::r
 
 namespace {
 
-// Rows of a join over columns, put together once.
-class assembling_sink final : public column_sink {
- public:
-  assembling_sink(const planner::column_schema& schema, rows_buffer& to) : schema_(&schema), to_(&to) {}
-  void push(const column_batch& b) override {
-    const ir::type* t = to_->type();
-    void* const rows = to_->extend(b.n);
-    if (t->life.construct) t->life.construct(rows, b.n);
-    to_->grow(b.n);
-    assemble_rows(*schema_, b, rows, t->size);
-  }
-
- private:
-  const planner::column_schema* schema_;
-  rows_buffer* to_;
-};
-
-// A right or full join whose left rows come as columns.
-detail::table join_columns(const planner::vertex& v, const detail::table& right, const vertex_tasks& tasks) {
+// A right or full join whose left rows come as columns: it gives columns of both sides.
+runtime::vertex_rows join_columns(const planner::vertex& v, const detail::table& right, const vertex_tasks& tasks) {
   pipeline left(v.inputs[0], v.captures, tasks.context(), true);
   planner::column_schema schema = *left.columns();
-  const auto join = make_column_join(v, right, schema, tasks);
-  std::vector<piece> pieces;
-  part_windows(left).run_rest(v.node->row, [&](const pipeline::part& part, rows_buffer& out) {
-    assembling_sink sink(schema, out);
-    part.run_columns(*join->start(sink));
-  }, pieces);
+  const std::shared_ptr<const column_join> join = make_column_join(v, right, schema, tasks);
+  collected_columns all{schema, {}, left.sources()};
+  all.sources.push_back(join);
+  const auto add = [&](std::vector<std::vector<column_list::piece>>& parts) {
+    for (auto& pieces : parts) std::move(pieces.begin(), pieces.end(), std::back_inserter(all.pieces));
+  };
+  const std::size_t window = left.parts().value_or(static_cast<std::size_t>(tasks.scheduler().concurrency()) * 4);
+  for (bool more = true; more;) {
+    const std::size_t before = left.next_part();
+    std::vector<std::vector<column_list::piece>> parts(window);
+    more = left.run_some(window, [&](const pipeline::part& part) {
+      piece_sink sink(schema, tasks.pool());
+      part.run_columns(*join->start(sink));
+      parts[part.index - before] = sink.take();
+    });
+    add(parts);
+  }
   const std::size_t n = join->build_rows();
-  std::vector<rows_buffer> alone;
-  for (std::size_t i = 0; i < chunks_of(n); ++i) alone.emplace_back(v.node->row, tasks.pool());
+  std::vector<std::vector<column_list::piece>> alone(chunks_of(n));
   tasks.chunks(n, [&](std::size_t first, std::size_t k) {
-    assembling_sink sink(schema, alone[first / part_rows]);
+    piece_sink sink(schema, tasks.pool());
     join->unmatched(first, k, sink);
+    alone[first / part_rows] = sink.take();
   });
-  for (rows_buffer& rows : alone)
-    if (rows.size()) pieces.emplace_back(std::move(rows));
-  return side_by_side(std::move(pieces), v.node->row, tasks);
+  add(alone);
+  return runtime::vertex_rows(all.list(v.node->row));
 }
 
 }  // namespace
@@ -237,7 +232,7 @@ runtime::vertex_rows join_rows(const planner::vertex& v, runtime::run_context& c
   const vertex_tasks tasks(context, v.captures);
   if (v.node->what == detail::verb::group_join) return group_join_rows(v, tasks);
   if (v.node->what == detail::verb::cross_join) return cross_join_rows(v, tasks);
-  return join_as_memory_allows(v, context, [&](const detail::table& build) {
+  return join_as_memory_allows(v, context, [&](const detail::table& build) -> runtime::vertex_rows {
     if (v.over_columns) return join_columns(v, build, tasks);
     const join_probe probe(*v.node, build, false, v.interpreted, tasks);
     pipeline left(v.inputs[0], v.captures, context, false, true);

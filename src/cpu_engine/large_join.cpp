@@ -209,7 +209,7 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
 }
 
 runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::run_context& context,
-                                           function_ref<detail::table(const detail::table& build)> in_memory) {
+                                           function_ref<runtime::vertex_rows(const detail::table& build)> in_memory) {
   const vertex_tasks tasks(context, v.captures);
   const detail::logical& join = *v.node;
   const bool lies_there = v.over_columns && planner::is_bare_source(v.inputs[1]);

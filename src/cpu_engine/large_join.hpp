@@ -25,6 +25,6 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
 
 // A right or full join, a vertex of its own: in memory, given the rows of the build side, or not.
 runtime::vertex_rows join_as_memory_allows(const planner::vertex& v, runtime::run_context& context,
-                                           function_ref<detail::table(const detail::table& build)> in_memory);
+                                           function_ref<runtime::vertex_rows(const detail::table& build)> in_memory);
 
 }  // namespace query::cpu

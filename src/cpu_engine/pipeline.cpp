@@ -128,6 +128,10 @@ std::vector<column> pipeline::columns_in_place() const {
   return all;
 }
 
+const column_list* pipeline::list_as_it_is() const {
+  return columns() && keeps_rows_ && over_columns_->only_tests() ? columns_.get() : nullptr;
+}
+
 std::optional<std::uint64_t> pipeline::source_rows() const {
   if (stream_) return std::nullopt;
   return whole_.n;
@@ -380,6 +384,7 @@ class chain {
     }
   }
   void push(const row_block& b) { head_->push(b); }
+  void keep_blocks() { runners_.back()->keep_blocks(); }
 
  private:
   void add(const prepared_stage& s) {
@@ -480,6 +485,9 @@ void pipeline::part::fold(detail::fold_kind k, detail::fold_state& state) const 
     return;
   }
   chain c(steps, 0, steps.size(), end, k, state);
+  // Sums of floats have the bits of the same rows as records, which they are where memory has no room for columns.
+  const bool in_order = (k == detail::fold_kind::sum || k == detail::fold_kind::average) && ir::is_floating(of->row_->k);
+  if (of->columns_ && in_order) c.keep_blocks();
   slices([&](const row_block& b) { c.push(b); });
 }
 

@@ -29,6 +29,8 @@ class stage_runner : public detail::batch_sink {
   virtual ~stage_runner() = default;
   // The last stage may know how to fold rows without handing them on.
   virtual bool fold(detail::fold_kind, const detail::row_block&, detail::fold_state&) { return false; }
+  // Of the first stage: it hands on each block that it gets as one block, however the rows lie that it reads.
+  virtual void keep_blocks() {}
 };
 // A stage, prepared once for a run; any number of tasks start runners of it.
 class prepared_stage {
@@ -81,6 +83,10 @@ class pipeline {
   const planner::column_schema* columns() const;
   // All rows of the source, where each batch has columns of some of them, in order, and they stay where they are. Empty: not so.
   std::vector<column> columns_in_place() const;
+  // Each batch has all rows that the source has there: columns_in_place() are all of the branch's rows.
+  bool rows_in_place() const { return keeps_rows_ && !columns_in_place().empty(); }
+  // The columns of a vertex, to which nothing happens; null: they are something else.
+  const class column_list* list_as_it_is() const;
 
   // Runs the next `most` parts in parallel, or fewer of a stream; body sees each once. False when the source has ended and
   // nothing ran.

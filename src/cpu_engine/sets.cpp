@@ -1,10 +1,14 @@
 // distinct, union_with, intersect, except.
+#include <query/errors.hpp>
+
+#include "cpu_engine/collected_columns.hpp"
 #include "cpu_engine/first_of_keys.hpp"
 #include "cpu_engine/join_table.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/set_partitions.hpp"
+#include "cpu_engine/table_estimate.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/vertex_streams.hpp"
 
@@ -24,32 +28,43 @@ permutation shortened(permutation rows, std::uint64_t most, std::size_t of, cons
   return fewer;
 }
 
-// Rows of the first input whose key is (or is not) among those of the second; one for each key.
-detail::table rows_found(const planner::vertex& v, bool wanted, set_inputs& inputs, const vertex_tasks& tasks) {
+// Of n rows those whose key is (or is not) among others.
+template <class Keys>
+permutation rows_with_keys(const planner::vertex& v, const Keys& keys, std::size_t n, const void* others, std::size_t other_rows,
+                           const vertex_tasks& tasks) {
+  const join_table table(keys.type(), others, other_rows, {.nulls_match = true, .custom = equality_of(v.node->keys)}, tasks.scheduler(),
+                         tasks.pool(), tasks.cancel());
+  const runtime::buffer flags = tasks.pool().allocate(n);
+  tasks.chunks(n, [&](std::size_t first, std::size_t k) { table.contains(keys.at(first), k, flags.as<std::uint8_t>() + first); });
+  return rows_flagged(flags.as<std::uint8_t>(), n, v.node->what == verb::intersect ? 1 : 0, tasks);
+}
+
+// Of those rows the first of each key.
+template <class Keys>
+permutation first_of_rows(const planner::vertex& v, const Keys& keys, std::size_t n, const permutation& found, const vertex_tasks& tasks) {
+  const rows_buffer found_keys = construct_rows(keys.type(), found.size(), tasks, [&](std::size_t first, std::size_t k, void* out) {
+    found.visit([&](const auto* ids) { gather_rows(keys.type(), out, keys.base(), ids + first, k); });
+  });
+  const permutation first = first_of_keys(keys.type(), found_keys.data(), found.size(), equality_of(v.node->keys), tasks);
+  permutation result(first.size(), n, tasks.pool());
+  tasks.chunks(first.size(), [&](std::size_t from, std::size_t k) {
+    for (std::size_t i = from; i < from + k; ++i) result.set(i, found[first[i]]);
+  });
+  return shortened(std::move(result), v.limit, n, tasks);
+}
+
+// intersect, except.
+detail::table rows_found(const planner::vertex& v, set_inputs& inputs, const vertex_tasks& tasks) {
   const detail::user_function& f = v.node->functions[0];
-  const key_equality custom = equality_of(v.node->keys);
   const input_rows rows = inputs.take(0);
   const key_column keys(f, v.interpreted, rows.table, tasks, key_column::layout::adjacent);
   permutation found;
   {
     const detail::table others = inputs.take(1).table;
     const key_column other_keys(f, v.interpreted, others, tasks, key_column::layout::adjacent);
-    const join_table table(keys.type(), other_keys.base(), others.n, {.nulls_match = true, .custom = custom}, tasks.scheduler(),
-                           tasks.pool(), tasks.cancel());
-    const runtime::buffer flags = tasks.pool().allocate(rows.table.n);
-    tasks.chunks(rows.table.n,
-                 [&](std::size_t first, std::size_t k) { table.contains(keys.at(first), k, flags.as<std::uint8_t>() + first); });
-    found = rows_flagged(flags.as<std::uint8_t>(), rows.table.n, wanted ? 1 : 0, tasks);
+    found = rows_with_keys(v, keys, rows.table.n, other_keys.base(), others.n, tasks);
   }
-  const rows_buffer found_keys = construct_rows(keys.type(), found.size(), tasks, [&](std::size_t first, std::size_t k, void* out) {
-    found.visit([&](const auto* ids) { gather_rows(keys.type(), out, keys.base(), ids + first, k); });
-  });
-  const permutation first = first_of_keys(keys.type(), found_keys.data(), found.size(), custom, tasks);
-  permutation result(first.size(), rows.table.n, tasks.pool());
-  tasks.chunks(first.size(), [&](std::size_t from, std::size_t k) {
-    for (std::size_t i = from; i < from + k; ++i) result.set(i, found[first[i]]);
-  });
-  return take_rows_by_id(rows, shortened(std::move(result), v.limit, rows.table.n, tasks), tasks);
+  return take_rows_by_id(rows, first_of_rows(v, keys, rows.table.n, found, tasks), tasks);
 }
 
 // One row for each key, the first.
@@ -171,6 +186,48 @@ runtime::vertex_rows distinct_of_generator(const planner::vertex& v, const verte
   return side_by_side(std::move(pieces), v.node->row, tasks);
 }
 
+// Inputs as columns, of which the result selects rows. Nothing: they are not there as such, or memory has no room for their keys.
+std::optional<runtime::vertex_rows> set_columns(const planner::vertex& v, const vertex_tasks& tasks) {
+  const bool tells_apart = v.node->what == verb::intersect || v.node->what == verb::except;
+  const detail::user_function& f = v.node->functions[0];
+  const planner::column_schema schema = v.gives_columns->schema();
+  collected_columns rows{schema, {}, {}}, others;
+  double bytes = 0;
+  for (std::size_t i = 0; i < v.inputs.size(); ++i) {
+    auto input = collect_columns_of(v.inputs[i], v.captures, tasks.context());
+    if (!input) return std::nullopt;
+    constexpr std::size_t table_bytes = 32;  // of hashes, flags and numbers
+    bytes += static_cast<double>(input->rows()) * static_cast<double>(f.result->size + table_bytes);
+    if (tells_apart && i == 1) {
+      others = std::move(*input);
+    } else {
+      regroup_columns(*input, schema);
+      rows.take(std::move(*input));
+    }
+  }
+  const std::size_t limit = tasks.pool().limit();
+  if (limit && !fits_in(bytes, memory_left(tasks.pool()))) return std::nullopt;
+  const auto select = [&] {
+    const auto list = rows.list(v.node->row);
+    const auto n = static_cast<std::size_t>(rows.rows());
+    const collected_values keys(f, *list, tasks);
+    if (!tells_apart) return shortened(first_of_keys(keys.type(), keys.base(), n, equality_of(v.node->keys), tasks), v.limit, n, tasks);
+    permutation found;
+    {
+      const collected_values other_keys(f, *others.list(v.inputs[1].row), tasks);
+      found = rows_with_keys(v, keys, n, other_keys.base(), static_cast<std::size_t>(others.rows()), tasks);
+    }
+    return first_of_rows(v, keys, n, found, tasks);
+  };
+  try {
+    select_rows(rows, select(), tasks);
+  } catch (const resource_error&) {  // there are too many different keys, or others have taken the room
+    if (!limit) throw;
+    return std::nullopt;
+  }
+  return runtime::vertex_rows(rows.list(v.node->row));
+}
+
 }  // namespace
 
 runtime::vertex_rows set_rows(const planner::vertex& v, runtime::run_context& context) {
@@ -178,11 +235,13 @@ runtime::vertex_rows set_rows(const planner::vertex& v, runtime::run_context& co
   const verb what = v.node->what;
   const auto* const source = v.inputs[0].source;
   if (what == verb::distinct && source && source->what == verb::source_stream) return distinct_of_generator(v, tasks);
+  if (v.gives_columns)
+    if (auto columns = set_columns(v, tasks)) return std::move(*columns);
   return set_as_memory_allows(v, tasks, [&](set_inputs& inputs) {
     switch (what) {
       case verb::distinct: return first_rows_of_keys(v, inputs.take(0), tasks);
       case verb::union_with: return union_rows(v, inputs, tasks);
-      default: return rows_found(v, what == verb::intersect, inputs, tasks);
+      default: return rows_found(v, inputs, tasks);
     }
   });
 }

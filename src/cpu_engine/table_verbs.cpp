@@ -18,19 +18,27 @@ runtime::vertex_rows table_of(const planner::vertex& v, const vertex_tasks& task
   return Rows(v, tasks);
 }
 
+// Those that give columns where the plan says so.
+template <std::optional<runtime::vertex_rows> (*Columns)(const planner::vertex&, const vertex_tasks&), operation Rows>
+runtime::vertex_rows columns_or(const planner::vertex& v, const vertex_tasks& tasks) {
+  if (v.gives_columns)
+    if (auto columns = Columns(v, tasks)) return std::move(*columns);
+  return Rows(v, tasks);
+}
+
 operation operation_of(detail::verb what) {
   using detail::verb;
   switch (what) {
-    case verb::take: return table_of<take_rows>;
-    case verb::skip: return skip_rows;
-    case verb::take_last: return take_last_rows;
-    case verb::skip_last: return skip_last_rows;
+    case verb::take: return columns_or<columns_by_place, table_of<take_rows>>;
+    case verb::skip: return columns_or<columns_by_place, skip_rows>;
+    case verb::take_last: return columns_or<columns_by_place, take_last_rows>;
+    case verb::skip_last: return columns_or<columns_by_place, skip_last_rows>;
     case verb::take_while: return table_of<take_rows_while>;
     case verb::skip_while: return table_of<skip_rows_while>;
-    case verb::reverse: return reverse_rows;
-    case verb::sample: return sample_rows;
-    case verb::concat: return table_of<concat_rows>;
-    case verb::zip: return table_of<zip_rows>;
+    case verb::reverse: return columns_or<columns_by_place, reverse_rows>;
+    case verb::sample: return columns_or<columns_by_place, sample_rows>;
+    case verb::concat: return columns_or<concat_columns, table_of<concat_rows>>;
+    case verb::zip: return columns_or<zip_columns, table_of<zip_rows>>;
     case verb::default_if_empty: return table_of<default_if_empty>;
     case verb::chunk: return chunk_rows;
     case verb::window: return window_rows;

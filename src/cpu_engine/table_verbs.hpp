@@ -3,6 +3,8 @@
 //   runtime::vertex_rows t = run_table_verb(vertex, context);   // dispatches on vertex.node->what
 #pragma once
 
+#include <optional>
+
 #include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
@@ -19,6 +21,9 @@ runtime::vertex_rows skip_last_rows(const planner::vertex& v, const vertex_tasks
 detail::table take_rows_while(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table skip_rows_while(const planner::vertex& v, const vertex_tasks& tasks);
 
+// column_slices.cpp: the same, and those below, as columns; nothing: as for concat.
+std::optional<runtime::vertex_rows> columns_by_place(const planner::vertex& v, const vertex_tasks& tasks);
+
 // reorder.cpp
 runtime::vertex_rows reverse_rows(const planner::vertex& v, const vertex_tasks& tasks);
 runtime::vertex_rows sample_rows(const planner::vertex& v, const vertex_tasks& tasks);
@@ -30,7 +35,10 @@ runtime::vertex_rows set_rows(const planner::vertex& v, runtime::run_context& co
 // The rows of all inputs one after the other, the first `limit` of them: of concat, and of unions of more than two.
 detail::table rows_of_inputs(const planner::vertex& v, std::uint64_t limit, const vertex_tasks& tasks);
 detail::table concat_rows(const planner::vertex& v, const vertex_tasks& tasks);
+// The same as columns; nothing: the inputs are not there as such, or memory has no room for what is kept of them.
+std::optional<runtime::vertex_rows> concat_columns(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table zip_rows(const planner::vertex& v, const vertex_tasks& tasks);
+std::optional<runtime::vertex_rows> zip_columns(const planner::vertex& v, const vertex_tasks& tasks);
 detail::table default_if_empty(const planner::vertex& v, const vertex_tasks& tasks);
 
 // runs.cpp: functions of adjacent rows.

@@ -32,6 +32,9 @@ namespace {
 bool of_columns(const branch& b) { return b.source && b.source->what == verb::source_columns; }
 bool is_columnar(const branch& b) { return of_columns(b) || (b.table && b.table->gives_columns); }
 
+// Rows that are there, in memory or as columns of a vertex: streams begin with records.
+bool reads_memory(const branch& b) { return b.table || (b.source && (b.source->view || b.source->what == verb::placeholder)); }
+
 bool can_be_stored(const ir::type* t) { return t->trivial || (t->life.copy_assign && t->life.construct); }
 
 // Tuples of numbers do not, though the library does not take them for trivial.
@@ -187,11 +190,130 @@ bool joins_over_columns(vertex* reader, const branch& b, walk& w) {
   if (!reader || !reader->node || reader->node->what != verb::join || &b != &reader->inputs[0]) return false;
   const branch& right = reader->inputs[1];
   if (!w.join(*reader->node, false, is_bare_source(right) ? &right : nullptr, reader->node->functions[1].row) || !w.pays()) return false;
+  reader->gives_columns = std::make_shared<const projection>(projection::of_columns(w.schema()));
   reader->over_columns = true;
   return true;
 }
 
+// The inputs of a verb that gives their rows again, as walks; empty: one of them cannot run over columns.
+std::vector<walk> walks_of(const vertex& v) {
+  std::vector<walk> all;
+  for (const branch& b : v.inputs) {
+    if (!reads_memory(b) || (b.table && b.table->streamed)) return {};
+    walk& w = all.emplace_back(b);
+    if (w.stages() != b.stages.size() || !w.prefilters() || w.schema().optional_row) return {};
+  }
+  return all;
+}
+
+// concat: the columns of all inputs, one after the other.
+bool concat_over_columns(vertex& v) {
+  if (v.limit != ~0ull || !can_be_stored(v.row())) return false;
+  if (std::none_of(v.inputs.begin(), v.inputs.end(), is_columnar) && !owns_memory(v.row())) return false;
+  std::vector<column_schema> schemas;
+  for (const walk& w : walks_of(v)) schemas.push_back(w.schema());
+  const column_schema* const shared = shared_schema(schemas);
+  if (!shared) return false;
+  v.gives_columns = std::make_shared<const projection>(projection::of_columns(*shared));
+  return true;
+}
+
+// distinct, union_with, intersect, except: rows of the first input, or of all of a union, by a key that is read of columns.
+bool set_over_columns(vertex& v) {
+  if (!can_be_stored(v.row()) || !can_be_stored(v.node->functions[0].result)) return false;
+  const bool tells_apart = v.node->what == verb::intersect || v.node->what == verb::except;
+  const std::size_t given = tells_apart ? 1 : v.inputs.size();
+  if (std::none_of(v.inputs.begin(), v.inputs.end(), is_columnar) && !owns_memory(v.row())) return false;
+  std::vector<column_schema> schemas;
+  for (const walk& w : walks_of(v)) {
+    if (!evaluate(v.node->functions[0], w.schema())) return false;
+    if (schemas.size() < given) schemas.push_back(w.schema());
+  }
+  const column_schema* const shared = shared_schema(schemas);
+  if (!shared || !evaluate(v.node->functions[0], *shared)) return false;
+  v.gives_columns = std::make_shared<const projection>(projection::of_columns(*shared));
+  return true;
+}
+
+// zip: columns of both sides, and computed ones.
+bool zip_over_columns(vertex& v) {
+  const branch &left = v.inputs[0], &right = v.inputs[1];
+  if (!can_be_stored(v.row()) || (!is_columnar(left) && !is_columnar(right) && !owns_memory(v.row()))) return false;
+  const std::vector<walk> sides = walks_of(v);
+  if (sides.empty()) return false;
+  const auto p = project(v.node->functions[0], sides[0].schema(), &sides[1].schema());
+  if (!p) return false;
+  v.gives_columns = std::make_shared<const projection>(projection::of_columns(p->schema()));
+  return true;
+}
+
+// take, skip and others by place: columns of some rows. Slices of records that lie side by side copy nothing, either.
+bool place_over_columns(vertex& v) {
+  const branch& b = v.inputs[0];
+  if (!can_be_stored(v.row()) || (!is_columnar(b) && !owns_memory(v.row()))) return false;
+  const bool slice = v.node->what != verb::reverse && v.node->what != verb::sample;
+  if (slice && !is_columnar(b) && b.prefilters.empty() && b.stages.empty()) return false;
+  const std::vector<walk> input = walks_of(v);
+  if (input.empty()) return false;
+  v.gives_columns = std::make_shared<const projection>(projection::of_columns(input[0].schema()));
+  return true;
+}
+
+// Rows that several readers share, or that a hash table is made of.
+bool collected_over_columns(vertex& v) {
+  if (v.limit != ~0ull || is_bare_source(v) || v.inputs.size() != 1) return false;
+  if (!can_be_stored(v.row()) || (!is_columnar(v.inputs[0]) && !owns_memory(v.row()))) return false;
+  const std::vector<walk> input = walks_of(v);
+  if (input.empty()) return false;
+  v.gives_columns = std::make_shared<const projection>(projection::of_columns(input[0].schema()));
+  return true;
+}
+
+// A verb whose result is rows of its inputs: decided for all of them at once, as they become columns of one list.
+bool gives_rows_of_inputs(const vertex& v) {
+  if (!v.node) return true;
+  switch (v.node->what) {
+    case verb::concat:
+    case verb::zip:
+    case verb::take:
+    case verb::skip:
+    case verb::take_last:
+    case verb::skip_last:
+    case verb::reverse:
+    case verb::sample:
+    case verb::distinct:
+    case verb::union_with:
+    case verb::intersect:
+    case verb::except: return true;
+    default: return false;
+  }
+}
+bool inputs_over_columns(vertex& v) {
+  if (v.streamed || v.moves || v.kept_if_it_fits) return false;
+  if (!v.node) return collected_over_columns(v);
+  switch (v.node->what) {
+    case verb::concat: return concat_over_columns(v);
+    case verb::zip: return zip_over_columns(v);
+    case verb::distinct:
+    case verb::union_with:
+    case verb::intersect:
+    case verb::except: return set_over_columns(v);
+    default: return place_over_columns(v);
+  }
+}
+
 }  // namespace
+
+const column_schema* shared_schema(const std::vector<column_schema>& all) {
+  const column_schema* finest = nullptr;
+  for (const column_schema& s : all) {
+    const auto holds = [&](const column_schema& other) {
+      return std::all_of(s.columns.begin(), s.columns.end(), [&](const auto& c) { return other.holding(c.offset, c.type->size); });
+    };
+    if ((!finest || s.columns.size() > finest->columns.size()) && std::all_of(all.begin(), all.end(), holds)) finest = &s;
+  }
+  return finest;
+}
 
 // In a session that interprets: the verbs over a columnar source, up to the first whose function does not trace.
 static void interpret_over_columns(branch& b) {
@@ -230,10 +352,22 @@ std::unique_ptr<branch> over_columns(const branch& b) {
 
 void choose_columns(machine_graph& g, const column_options& options) {
   const rules::edge_index edges(g);
+  const auto mark = [&](branch& b, std::size_t stages) {
+    for (std::size_t i = 0; i < stages; ++i) {
+      stage& s = b.stages[i];
+      s.how = form::columns;
+      if (s.what != stage::kind::probe || !is_bare_source(*s.build)) continue;
+      const rules::edge only = edges.only_reader(*s.build);
+      s.build->in_place = only.how == rules::edge::kind::build && only.through == &b;
+    }
+  };
   rules::each_branch(g, [&](branch& b, vertex* reader) {
     if (reader ? reader->engine != "cpu" || !reader->shares.empty() : g.result_engine != "cpu") return;
     if (!b.table && !b.source) return;  // the rows of the result are read in another process
-    if (!b.table && !b.source->view && b.source->what != verb::placeholder) return;  // streams begin with records
+    const bool gives_inputs = reader && !options.interpret && gives_rows_of_inputs(*reader);
+    if (gives_inputs && &b == &reader->inputs.front()) reader->over_columns = inputs_over_columns(*reader);
+    if (gives_inputs && reader->over_columns) return mark(b, b.stages.size());
+    if (!reads_memory(b)) return;
     if (b.table && (b.table->streamed || sends_states(*b.table))) return;
     if (options.interpret) return interpret_over_columns(b);
     if (!reader && options.fold) {
@@ -251,13 +385,7 @@ void choose_columns(machine_graph& g, const column_options& options) {
                                                                   order_over_columns(reader, b, w, to_columns) ||
                                                                   joins_over_columns(reader, b, w));
     if (!taken && !w.pays() && !(options.to_columns && !reader && is_columnar(b))) return;
-    for (std::size_t i = 0; i < n; ++i) {
-      stage& s = b.stages[i];
-      s.how = form::columns;
-      if (s.what != stage::kind::probe || !is_bare_source(*s.build)) continue;
-      const rules::edge only = edges.only_reader(*s.build);
-      s.build->in_place = only.how == rules::edge::kind::build && only.through == &b;
-    }
+    mark(b, n);
   });
   for (const auto& v : g.vertices)
     if (merges_states(*v)) v->group_function = v->inputs.front().table->group_function;

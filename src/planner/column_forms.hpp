@@ -7,8 +7,8 @@
 #pragma once
 
 #include <memory>
-
 #include <optional>
+#include <vector>
 
 #include "planner/machine_graph.hpp"
 #include "planner/projection.hpp"
@@ -27,6 +27,9 @@ void choose_columns(machine_graph& g, const column_options& options);
 // The branch with all of its stages over columns, for an operator that keeps columns of rows that lie in memory; null: it has joins, a
 // function of it does not trace, or its rows are trivial records, which are copied as fast.
 std::unique_ptr<branch> over_columns(const branch& b);
+
+// Of schemas of one type of rows the one with most columns, each of which all others hold, too; null: there is none.
+const column_schema* shared_schema(const std::vector<column_schema>& all);
 
 // The columns that a branch begins with.
 column_schema source_schema(const branch& b);

@@ -11,9 +11,11 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include <query/query.hpp>
 
+#include "faulty_files.hpp"
 #include "sanitized.hpp"
 #include "temp_folder.hpp"
 
@@ -86,6 +88,55 @@ inline void expect_error_over_limit_of_files(const spilling_query& q, const char
   EXPECT_EQ(s.memory_used(), 0u);
   EXPECT_TRUE(at.empty());
   EXPECT_TRUE(q.right(q.session(at.name())));
+}
+
+// Not even root may write to /proc.
+inline void expect_error_of_read_only_folder(const spilling_query& q) {
+  const auto s = q.session("/proc");
+  const std::string why = resource_error_of([&] { q.right(s); });
+  EXPECT_NE(why.find("a temporary file in /proc cannot be made"), std::string::npos) << why;
+  EXPECT_NE(why.find("while running " + q.verb), std::string::npos) << why;
+  EXPECT_EQ(s.memory_used(), 0u);
+  const std::vector<int> few{1, 2, 3};
+  EXPECT_EQ(query::from(few).in(s).sum(), 6);
+}
+
+inline void expect_error_of_faulty_disk(const spilling_query& q, faulty_files::fault fault, const char* message) {
+  const temp_folder at("spill_cases");
+  const auto s = q.session(at.name());
+  {
+    const faulty_files disk(fault);
+    const std::string why = resource_error_of([&] { q.right(s); });
+    EXPECT_GT(disk.met(), 0u);
+    EXPECT_NE(why.find(at.name()), std::string::npos) << why;
+    EXPECT_NE(why.find(message), std::string::npos) << why;
+  }
+  EXPECT_TRUE(at.empty());
+  EXPECT_EQ(s.memory_used(), 0u);
+  EXPECT_TRUE(q.right(s));
+}
+inline void expect_error_of_damaged_page(const spilling_query& q) {
+  expect_error_of_faulty_disk(q, faulty_files::fault::damage, "gives back other bytes than were written");
+}
+inline void expect_error_of_disk_that_fills_up(const spilling_query& q) {
+  expect_error_of_faulty_disk(q, faulty_files::fault::full, "No space left on device");
+}
+
+// The rest is written and read by further calls.
+inline void expect_right_after_short_writes(const spilling_query& q) {
+  const temp_folder at("spill_cases");
+  const auto s = q.session(at.name());
+  const faulty_files disk(faulty_files::fault::short_transfers);
+  EXPECT_TRUE(q.right(s));
+  EXPECT_GT(disk.met(), 0u);
+  EXPECT_EQ(s.memory_used(), 0u);
+}
+
+inline void expect_right_or_error_of_faulty_files(const spilling_query& q) {
+  expect_error_of_read_only_folder(q);
+  expect_error_of_damaged_page(q);
+  expect_error_of_disk_that_fills_up(q);
+  expect_right_after_short_writes(q);
 }
 
 }  // namespace query::tests

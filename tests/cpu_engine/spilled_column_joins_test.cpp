@@ -178,6 +178,7 @@ TEST(spilled_column_joins, disk_that_is_full) {
   expect_error_of_full_disk(spilled_join, {200'000});
 }
 TEST(spilled_column_joins, limit_of_temporary_files) { expect_error_over_limit_of_files(spilled_join, "200K"); }
+TEST(spilled_column_joins, faulty_files) { expect_right_or_error_of_faulty_files(spilled_join); }
 
 TEST(spilled_column_joins, stop_at_any_time) {
   const temp_folder at("spilled_column_joins");

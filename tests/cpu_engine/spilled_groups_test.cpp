@@ -204,12 +204,7 @@ TEST(spilled_groups, folder_that_is_gone_while_rows_are_there) {
   EXPECT_EQ(n, items);
 }
 
-TEST(spilled_groups, folder_that_nobody_may_write_to) {
-  const auto s = little("/proc");
-  const std::string why = resource_error_of([&] { groups_in(s); });
-  EXPECT_NE(why.find("/proc"), std::string::npos) << why;
-}
-
+TEST(spilled_groups, faulty_files) { expect_right_or_error_of_faulty_files(query_that_spills); }
 TEST(spilled_groups, disk_that_is_full) { expect_error_of_full_disk(query_that_spills, {1'000'000}); }
 TEST(spilled_groups, limit_of_temporary_files) {
   expect_error_over_limit_of_files(query_that_spills, "1M");

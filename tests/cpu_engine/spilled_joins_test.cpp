@@ -379,6 +379,7 @@ TEST(spilled_joins, disk_that_is_full) {
   expect_error_of_full_disk(spilled_join, {100'000, 1'000'000});
 }
 TEST(spilled_joins, limit_of_temporary_files) { expect_error_over_limit_of_files(spilled_join, "200K"); }
+TEST(spilled_joins, faulty_files) { expect_right_or_error_of_faulty_files(spilled_join); }
 
 TEST(spilled_joins, functions_that_throw) {
   const spill_folder at;

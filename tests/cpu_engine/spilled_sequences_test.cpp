@@ -230,6 +230,7 @@ TEST(spilled_sequences, disk_that_is_full) {
 TEST(spilled_sequences, limit_of_temporary_files) {
   each_verb([](const spilling_query& q) { expect_error_over_limit_of_files(q, "100K"); });
 }
+TEST(spilled_sequences, faulty_files) { each_verb(expect_right_or_error_of_faulty_files); }
 
 TEST(spilled_sequences, functions_that_throw_and_stops) {
   const temp_folder at("spilled_sequences_test");

@@ -371,6 +371,7 @@ TEST(spilled_sets, disk_that_is_full) {
   expect_error_of_full_disk(query_that_spills(), {100'000, 1'500'000, 6'000'000});
 }
 TEST(spilled_sets, limit_of_temporary_files) { expect_error_over_limit_of_files(query_that_spills(), "200K"); }
+TEST(spilled_sets, faulty_files) { expect_right_or_error_of_faulty_files(query_that_spills()); }
 
 TEST(spilled_sets, functions_that_throw) {
   const temp_folder at("spilled_sets_test");

@@ -390,6 +390,7 @@ TEST(spilled_sorts, disk_that_is_full) {
   expect_error_of_full_disk(query_that_spills, {100'000, 3'000'000});
 }
 TEST(spilled_sorts, limit_of_temporary_files) { expect_error_over_limit_of_files(query_that_spills, "200K"); }
+TEST(spilled_sorts, faulty_files) { expect_right_or_error_of_faulty_files(query_that_spills); }
 
 TEST(spilled_sorts, functions_that_throw) {
   const spill_folder at;
