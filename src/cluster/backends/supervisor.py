@@ -22,6 +22,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, Place
 
 START_LIMIT = 60.0  # seconds: a worker of Ray's imports Python's modules from disks of any speed
 PLACE_LIMIT = 30.0
+SILENCE_LIMIT = 2.0
 RETRY_LIMIT = 10.0  # on a node that may be gone without Ray knowing yet
 
 # What compilers use when they are told that a program need not run elsewhere (-march=native).
@@ -134,6 +135,7 @@ class Session:
         self.invitation = ""
         self.group, self.homes = None, []  # the nodes of the group's bundles
         self.actors = {}  # by number: (actor, node)
+        self.kills = {}  # by number: (node, the answer of its actor)
 
     def say(self, *fields):
         line = b"".join(str(f).replace("\n", " ").replace("\0", " ").encode() + b"\0" for f in fields) + b"\n"
@@ -192,13 +194,18 @@ class Session:
         self.files = ray.put(texts)
 
     # ------------------------------------------------------------------ containers
-    def places(self, number):
-        """Where a container may run, the best first: its own node, then others, those with the fewest first."""
+    def places(self, number, silent):
+        """Where a container may run, the best first: its own node, then others, those with the fewest first; the silent one last."""
         home = self.homes[number]["NodeID"]
-        alive = [n["NodeID"] for n in self.living()]
+        alive = [n["NodeID"] for n in self.living() if n["NodeID"] != silent] + ([silent] if silent else [])
         used = [node for n, (_, node) in self.actors.items() if n != number]
         rest = sorted((n for n in alive if n != home), key=lambda n: (n == self.here, used.count(n)))
-        return ([home] if home in alive else []) + rest
+        return sorted(([home] if home in alive else []) + rest, key=lambda n: n == silent)
+
+    def silent_node(self, number):
+        """The node of a container that had to be killed, if its actor is silent too. Ray takes longer to say that a node is cut off."""
+        node, answer = self.kills.pop(number, (None, None))
+        return node if answer and not ray.wait([answer], timeout=SILENCE_LIMIT)[0] else None
 
     def actor_on(self, number, node):
         actor, where = self.actors.get(number, (None, None))
@@ -232,9 +239,12 @@ class Session:
         if why := self.head_lost(3):  # Ray would wait for it for a minute
             return self.say("ended", number, run, f"the head of the Ray cluster at {self.address} is lost, which starts processes: {why}")
         end = time.monotonic() + START_LIMIT
+        silent = self.silent_node(number)
+        if silent:
+            self.forget(number)
         while time.monotonic() < end:
             try:
-                node = next((n for n in self.places(number) if n not in tried), None)
+                node = next((n for n in self.places(number, silent) if n not in tried), None)
                 if node is None:
                     break
                 tried.add(node)
@@ -264,9 +274,9 @@ class Session:
         self.say("ended", number, run, how)
 
     def kill(self, number, run):
-        actor, _ = self.actors.get(number, (None, None))
+        actor, node = self.actors.get(number, (None, None))
         if actor:
-            actor.kill.remote(run)
+            self.kills[number] = (node, actor.kill.remote(run))
 
     # ------------------------------------------------------------------ messages
     def handle(self, kind, fields):
