@@ -13,6 +13,7 @@
 
 #include <query/query.hpp>
 
+#include "cluster/cluster_under_test.hpp"
 #include "cluster/lambdas.hpp"
 
 namespace processes_test {
@@ -42,7 +43,7 @@ std::vector<item> items(int n = 10000) {
   for (int i = 0; i < n; ++i) all.push_back({i, i * 7 % 101, i / 8.0, "item number " + std::to_string(i % 300)});
   return all;
 }
-query::Session three() { return query::Session::cluster("local:3", {.threads = 2, .gpu = query::gpu_use::off}); }
+query::Session three() { return query::Session::cluster(query::tests::three_processes(), {.threads = 2, .gpu = query::gpu_use::off}); }
 
 // Of a session, where its rows are.
 template <class Q> std::set<std::int64_t> processes_of(const Q& q) {

@@ -21,7 +21,7 @@ from ray.util.placement_group import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, PlacementGroupSchedulingStrategy
 
 START_LIMIT = 60.0  # seconds: a worker of Ray's imports Python's modules from disks of any speed
-PLACE_LIMIT = 30.0
+PLACE_LIMIT = 20.0
 SILENCE_LIMIT = 2.0
 RETRY_LIMIT = 10.0  # on a node that may be gone without Ray knowing yet
 
@@ -132,6 +132,7 @@ class Session:
         self.address, self.threads = "", 0
         self.program = []  # executable, its name, modules
         self.files = None
+        self.preparing, self.refused = threading.Lock(), None
         self.invitation = ""
         self.group, self.homes = None, []  # the nodes of the group's bundles
         self.actors = {}  # by number: (actor, node)
@@ -173,6 +174,20 @@ class Session:
 
     def living(self):
         return sorted((n for n in ray.nodes() if n["Alive"]), key=lambda n: (n["NodeManagerAddress"], n["NodeID"]))
+
+    def prepare(self, run):
+        """Before the first container: a session that runs no query holds no processors."""
+        with self.preparing:
+            if self.files:
+                return
+            if self.refused and self.refused[0] == run:  # the same query's: it waited with the others
+                raise self.refused[1]
+            try:
+                self.reserve()
+                self.ship()
+            except Exception as e:
+                self.refused = (run, e)
+                raise
 
     def reserve(self):
         cpus = [self.threads or int(n["Resources"].get("CPU", 0)) for n in self.homes]
@@ -231,13 +246,17 @@ class Session:
                 pass
 
     def run(self, number, run):
+        if why := self.head_lost(3):  # Ray would wait for it for a minute
+            return self.say("ended", number, run, f"the head of the Ray cluster at {self.address} is lost, which starts processes: {why}")
         how, limit = "no node of the Ray cluster is alive", START_LIMIT if int(run) == 1 else RETRY_LIMIT
         own = ("QUERY_CLUSTER", "QUERY_CLUSTER_HOST", "QUERY_RAY_PYTHON", "QUERY_CONTAINER")
+        try:
+            self.prepare(run)
+        except Exception as e:
+            return self.say("ended", number, run, first_line(e))
         environment = {k: v for k, v in os.environ.items() if k.startswith("QUERY_") and k not in own}
         features = [] if os.environ.get("QUERY_CLUSTER_ANY_CPU") else sorted(cpu_features())
         tried, actor = set(), None
-        if why := self.head_lost(3):  # Ray would wait for it for a minute
-            return self.say("ended", number, run, f"the head of the Ray cluster at {self.address} is lost, which starts processes: {why}")
         end = time.monotonic() + START_LIMIT
         silent = self.silent_node(number)
         if silent:
@@ -286,8 +305,6 @@ class Session:
             self.program = fields
         elif kind == "listen":
             self.invitation = " ".join(fields)
-            self.reserve()
-            self.ship()
         elif kind == "start":
             number, run = int(fields[0]), int(fields[1])
             threading.Thread(target=self.run, args=(number, run), daemon=True).start()
