@@ -270,7 +270,7 @@ TEST_F(processes, throw_what_functions_throw) {
     q.select(throws_own).sum();
     ADD_FAILURE();
   } catch (const query::remote_error& e) {
-    EXPECT_NE(std::string(e.what()).find("process 3 of local:3 threw"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("process 3 of " + query::tests::three_processes() + " threw"), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("own_error: own"), std::string::npos) << e.what();
   }
   EXPECT_EQ(q.count(), rows.size());
@@ -337,7 +337,7 @@ TEST_F(processes, that_functions_end_are_an_error) {
     query::from(rows).in(many).select(ends).sum();
     ADD_FAILURE();
   } catch (const query::cluster_error& e) {
-    EXPECT_NE(std::string(e.what()).find("process 3 of local:3"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("process 3 of " + query::tests::three_processes()), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("ended with status 7"), std::string::npos) << e.what();
   }
   EXPECT_EQ(query::from(rows).in(many).count(), rows.size());
