@@ -22,7 +22,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, Place
 
 START_LIMIT = 60.0  # seconds: a worker of Ray's imports Python's modules from disks of any speed
 PLACE_LIMIT = 20.0
-SILENCE_LIMIT = 2.0
+SILENCE_LIMIT = 1.5
 RETRY_LIMIT = 10.0  # on a node that may be gone without Ray knowing yet
 
 # What compilers use when they are told that a program need not run elsewhere (-march=native).
@@ -136,7 +136,6 @@ class Session:
         self.invitation = ""
         self.group, self.homes = None, []  # the nodes of the group's bundles
         self.actors = {}  # by number: (actor, node)
-        self.kills = {}  # by number: (node, the answer of its actor)
 
     def say(self, *fields):
         line = b"".join(str(f).replace("\n", " ").replace("\0", " ").encode() + b"\0" for f in fields) + b"\n"
@@ -156,7 +155,7 @@ class Session:
         except Exception as e:
             raise RuntimeError(f"{first_line(e)} (each host of the cluster, this one too, needs a node: ray start --address={address})")
         self.here = ray.get_runtime_context().get_node_id()
-        nodes = self.living()
+        nodes = [n for n in self.living() if answers(n)]
         others = [n for n in nodes if n["NodeID"] != self.here and n["Resources"].get("CPU", 0) >= 1]
         self.homes = others or [n for n in nodes if n["NodeID"] == self.here]
         hosts = {n["NodeManagerAddress"] for n in nodes}
@@ -209,18 +208,18 @@ class Session:
         self.files = ray.put(texts)
 
     # ------------------------------------------------------------------ containers
-    def places(self, number, silent):
-        """Where a container may run, the best first: its own node, then others, those with the fewest first; the silent one last."""
+    def place(self, number, tried):
+        """Where a container may run: its own node, else one with few of them."""
         home = self.homes[number]["NodeID"]
-        alive = [n["NodeID"] for n in self.living() if n["NodeID"] != silent] + ([silent] if silent else [])
-        used = [node for n, (_, node) in self.actors.items() if n != number]
-        rest = sorted((n for n in alive if n != home), key=lambda n: (n == self.here, used.count(n)))
-        return sorted(([home] if home in alive else []) + rest, key=lambda n: n == silent)
-
-    def silent_node(self, number):
-        """The node of a container that had to be killed, if its actor is silent too. Ray takes longer to say that a node is cut off."""
-        node, answer = self.kills.pop(number, (None, None))
-        return node if answer and not ray.wait([answer], timeout=SILENCE_LIMIT)[0] else None
+        used = [node for n, (_, node) in list(self.actors.items()) if n != number]
+        order = lambda n: (n["NodeID"] != home, n["NodeID"] == self.here, used.count(n["NodeID"]))
+        for node in sorted(self.living(), key=order):
+            if node["NodeID"] in tried:
+                continue
+            if answers(node):
+                return node["NodeID"]
+            tried.add(node["NodeID"])
+        return None
 
     def actor_on(self, number, node):
         actor, where = self.actors.get(number, (None, None))
@@ -248,7 +247,7 @@ class Session:
     def run(self, number, run):
         if why := self.head_lost(3):  # Ray would wait for it for a minute
             return self.say("ended", number, run, f"the head of the Ray cluster at {self.address} is lost, which starts processes: {why}")
-        how, limit = "no node of the Ray cluster is alive", START_LIMIT if int(run) == 1 else RETRY_LIMIT
+        how, limit = "no node of the Ray cluster answers", START_LIMIT if int(run) == 1 else RETRY_LIMIT
         own = ("QUERY_CLUSTER", "QUERY_CLUSTER_HOST", "QUERY_RAY_PYTHON", "QUERY_CONTAINER")
         try:
             self.prepare(run)
@@ -258,12 +257,9 @@ class Session:
         features = [] if os.environ.get("QUERY_CLUSTER_ANY_CPU") else sorted(cpu_features())
         tried, actor = set(), None
         end = time.monotonic() + START_LIMIT
-        silent = self.silent_node(number)
-        if silent:
-            self.forget(number)
         while time.monotonic() < end:
             try:
-                node = next((n for n in self.places(number, silent) if n not in tried), None)
+                node = self.place(number, tried)
                 if node is None:
                     break
                 tried.add(node)
@@ -293,9 +289,9 @@ class Session:
         self.say("ended", number, run, how)
 
     def kill(self, number, run):
-        actor, node = self.actors.get(number, (None, None))
+        actor, _ = self.actors.get(number, (None, None))
         if actor:
-            self.kills[number] = (node, actor.kill.remote(run))
+            actor.kill.remote(run)
 
     # ------------------------------------------------------------------ messages
     def handle(self, kind, fields):
@@ -332,6 +328,15 @@ class Session:
         if ray.is_initialized():
             ray.shutdown()
         os._exit(0)
+
+
+def answers(node):
+    """Ray takes seconds to say that a node is gone."""
+    try:
+        socket.create_connection((node["NodeManagerAddress"], node["NodeManagerPort"]), SILENCE_LIMIT).close()
+        return True
+    except OSError:
+        return False
 
 
 def first_line(e):
