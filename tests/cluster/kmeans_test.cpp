@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../../examples/kmeans/kmeans_query.hpp"
+#include "cluster/cluster_under_test.hpp"
 
 namespace {
 
@@ -20,10 +21,10 @@ TEST(kmeans, of_the_examples_in_three_processes) {
   }
   const auto first = kmeans::first_centers(points, 8);
   const query::Session one({.gpu = query::gpu_use::off});
-  const auto many = query::Session::cluster("local:3", {.threads = 1, .gpu = query::gpu_use::off});
+  const auto many = query::Session::cluster(query::tests::three_processes(), {.threads = 1, .gpu = query::gpu_use::off});
   const auto there = kmeans::clusters(query::from(points).in(many), first, 1e-3);
   const std::string plan = there.explain();
-  EXPECT_NE(plan.find("cluster graph: each of 3 partitions, in processes of local:3"), plan.npos) << plan;
+  EXPECT_NE(plan.find("cluster graph: each of 3 partitions, in processes of " + query::tests::three_processes()), plan.npos) << plan;
   EXPECT_EQ(plan.find("interpreted"), plan.npos) << plan;
   const auto got = there.to_vector(), right = kmeans::clusters(query::from(points).in(one), first, 1e-3).to_vector();
   ASSERT_EQ(got.size(), right.size());

@@ -1,13 +1,10 @@
 // Processes that are killed at any moment of a query: the answer stays right, and nothing is left behind.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <string>
 #include <thread>
@@ -15,6 +12,7 @@
 
 #include <query/query.hpp>
 
+#include "cluster/cluster_under_test.hpp"
 #include "runtime/session_state.hpp"
 
 namespace losses_test {
@@ -32,16 +30,6 @@ struct center {
 QUERY_RECORD(center, id, x, y);
 
 namespace {
-
-// Processes that any thread of this one has started.
-std::vector<pid_t> children() {
-  std::vector<pid_t> all;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream list(task.path() / "children");
-    for (pid_t p; list >> p;) all.push_back(p);
-  }
-  return all;
-}
 
 std::vector<point> points(int n) {
   std::mt19937 g(3);
@@ -74,7 +62,7 @@ std::vector<center> clusters(const query::Query<point>& all) {
 
 class losses : public ::testing::Test {
  protected:
-  query::Session many = query::Session::cluster("local:3", {.threads = 1, .gpu = query::gpu_use::off});
+  query::Session many = query::Session::cluster(query::tests::three_processes(), {.threads = 1, .gpu = query::gpu_use::off});
   query::Session one{{.threads = 2, .gpu = query::gpu_use::off}};
   std::mt19937 random{static_cast<std::uint32_t>(std::atoi(std::getenv("QUERY_TEST_SEED") ? std::getenv("QUERY_TEST_SEED") : "7"))};
   int kills = std::getenv("QUERY_TEST_KILLS") ? std::atoi(std::getenv("QUERY_TEST_KILLS")) : 12;
@@ -88,8 +76,8 @@ class losses : public ::testing::Test {
     const auto takes = std::chrono::steady_clock::now() - begin;
     int hits = 0;
     for (int i = 0; i < kills; ++i) {
-      auto all = children();
-      if (all.size() != 2) f(many), all = children();  // one was killed behind its query
+      auto all = query::tests::containers();
+      if (all.size() != 2) f(many), all = query::tests::containers();  // one was killed behind its query
       ASSERT_EQ(all.size(), 2u);  // the query does not stay in this process
       std::shuffle(all.begin(), all.end(), random);
       const pid_t victim = all[0];
@@ -105,7 +93,7 @@ class losses : public ::testing::Test {
       }
       killer.join();
       if (HasFailure()) return;
-      const auto now = children();
+      const auto now = query::tests::containers();
       hits += std::find(now.begin(), now.end(), victim) == now.end();
     }
     EXPECT_GT(hits, 0);  // at least one was replaced within its query
@@ -189,7 +177,7 @@ TEST_F(losses, are_explained) {
   EXPECT_EQ(slow.explain().find("was lost"), std::string::npos);
   std::thread killer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    ::kill(children().at(0), SIGKILL);
+    ::kill(query::tests::containers().at(0), SIGKILL);
   });
   EXPECT_EQ(slow.sum(), 10);
   killer.join();
@@ -200,8 +188,8 @@ TEST_F(losses, are_explained) {
 }
 
 TEST_F(losses, leave_no_process) {
-  { const auto s = query::Session::cluster("local:4"); EXPECT_EQ(query::from(points(100)).in(s).count(), 100u); }
-  EXPECT_TRUE(children().empty());
+  { const auto s = query::Session::cluster(query::tests::three_processes()); EXPECT_EQ(query::from(points(100)).in(s).count(), 100u); }
+  EXPECT_TRUE(query::tests::containers().empty());
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include <query/query.hpp>
 
+#include "cluster/cluster_under_test.hpp"
 #include "cluster/lambdas.hpp"
 
 namespace processes_test {
@@ -42,7 +43,7 @@ std::vector<item> items(int n = 10000) {
   for (int i = 0; i < n; ++i) all.push_back({i, i * 7 % 101, i / 8.0, "item number " + std::to_string(i % 300)});
   return all;
 }
-query::Session three() { return query::Session::cluster("local:3", {.threads = 2, .gpu = query::gpu_use::off}); }
+query::Session three() { return query::Session::cluster(query::tests::three_processes(), {.threads = 2, .gpu = query::gpu_use::off}); }
 
 // Of a session, where its rows are.
 template <class Q> std::set<std::int64_t> processes_of(const Q& q) {
@@ -269,7 +270,7 @@ TEST_F(processes, throw_what_functions_throw) {
     q.select(throws_own).sum();
     ADD_FAILURE();
   } catch (const query::remote_error& e) {
-    EXPECT_NE(std::string(e.what()).find("process 3 of local:3 threw"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("process 3 of " + query::tests::three_processes() + " threw"), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("own_error: own"), std::string::npos) << e.what();
   }
   EXPECT_EQ(q.count(), rows.size());
@@ -336,7 +337,7 @@ TEST_F(processes, that_functions_end_are_an_error) {
     query::from(rows).in(many).select(ends).sum();
     ADD_FAILURE();
   } catch (const query::cluster_error& e) {
-    EXPECT_NE(std::string(e.what()).find("process 3 of local:3"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("process 3 of " + query::tests::three_processes()), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("ended with status 7"), std::string::npos) << e.what();
   }
   EXPECT_EQ(query::from(rows).in(many).count(), rows.size());

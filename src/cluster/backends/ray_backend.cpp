@@ -107,7 +107,8 @@ class ray_container final : public container_process {
       if (r.ended) how = r.how;
       return r.ended || !s.failed.empty();
     };
-    if (!all_->wait(2s, ended)) kill();
+    // Whoever waits for the container's rows has to know soon; why it ended can be known later, as when its host is gone.
+    if (!all_->wait(100ms, ended)) kill();
     return how;
   }
   void kill() override {

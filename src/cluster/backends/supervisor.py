@@ -21,7 +21,8 @@ from ray.util.placement_group import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, PlacementGroupSchedulingStrategy
 
 START_LIMIT = 60.0  # seconds: a worker of Ray's imports Python's modules from disks of any speed
-PLACE_LIMIT = 30.0
+PLACE_LIMIT = 20.0
+SILENCE_LIMIT = 1.5
 RETRY_LIMIT = 10.0  # on a node that may be gone without Ray knowing yet
 
 # What compilers use when they are told that a program need not run elsewhere (-march=native).
@@ -131,6 +132,7 @@ class Session:
         self.address, self.threads = "", 0
         self.program = []  # executable, its name, modules
         self.files = None
+        self.preparing, self.refused = threading.Lock(), None
         self.invitation = ""
         self.group, self.homes = None, []  # the nodes of the group's bundles
         self.actors = {}  # by number: (actor, node)
@@ -153,7 +155,7 @@ class Session:
         except Exception as e:
             raise RuntimeError(f"{first_line(e)} (each host of the cluster, this one too, needs a node: ray start --address={address})")
         self.here = ray.get_runtime_context().get_node_id()
-        nodes = self.living()
+        nodes = [n for n in self.living() if answers(n)]
         others = [n for n in nodes if n["NodeID"] != self.here and n["Resources"].get("CPU", 0) >= 1]
         self.homes = others or [n for n in nodes if n["NodeID"] == self.here]
         hosts = {n["NodeManagerAddress"] for n in nodes}
@@ -171,6 +173,20 @@ class Session:
 
     def living(self):
         return sorted((n for n in ray.nodes() if n["Alive"]), key=lambda n: (n["NodeManagerAddress"], n["NodeID"]))
+
+    def prepare(self, run):
+        """Before the first container: a session that runs no query holds no processors."""
+        with self.preparing:
+            if self.files:
+                return
+            if self.refused and self.refused[0] == run:  # the same query's: it waited with the others
+                raise self.refused[1]
+            try:
+                self.reserve()
+                self.ship()
+            except Exception as e:
+                self.refused = (run, e)
+                raise
 
     def reserve(self):
         cpus = [self.threads or int(n["Resources"].get("CPU", 0)) for n in self.homes]
@@ -192,13 +208,18 @@ class Session:
         self.files = ray.put(texts)
 
     # ------------------------------------------------------------------ containers
-    def places(self, number):
-        """Where a container may run, the best first: its own node, then others, those with the fewest first."""
+    def place(self, number, tried):
+        """Where a container may run: its own node, else one with few of them."""
         home = self.homes[number]["NodeID"]
-        alive = [n["NodeID"] for n in self.living()]
-        used = [node for n, (_, node) in self.actors.items() if n != number]
-        rest = sorted((n for n in alive if n != home), key=lambda n: (n == self.here, used.count(n)))
-        return ([home] if home in alive else []) + rest
+        used = [node for n, (_, node) in list(self.actors.items()) if n != number]
+        order = lambda n: (n["NodeID"] != home, n["NodeID"] == self.here, used.count(n["NodeID"]))
+        for node in sorted(self.living(), key=order):
+            if node["NodeID"] in tried:
+                continue
+            if answers(node):
+                return node["NodeID"]
+            tried.add(node["NodeID"])
+        return None
 
     def actor_on(self, number, node):
         actor, where = self.actors.get(number, (None, None))
@@ -224,17 +245,21 @@ class Session:
                 pass
 
     def run(self, number, run):
-        how, limit = "no node of the Ray cluster is alive", START_LIMIT if int(run) == 1 else RETRY_LIMIT
+        if why := self.head_lost(3):  # Ray would wait for it for a minute
+            return self.say("ended", number, run, f"the head of the Ray cluster at {self.address} is lost, which starts processes: {why}")
+        how, limit = "no node of the Ray cluster answers", START_LIMIT if int(run) == 1 else RETRY_LIMIT
         own = ("QUERY_CLUSTER", "QUERY_CLUSTER_HOST", "QUERY_RAY_PYTHON", "QUERY_CONTAINER")
+        try:
+            self.prepare(run)
+        except Exception as e:
+            return self.say("ended", number, run, first_line(e))
         environment = {k: v for k, v in os.environ.items() if k.startswith("QUERY_") and k not in own}
         features = [] if os.environ.get("QUERY_CLUSTER_ANY_CPU") else sorted(cpu_features())
         tried, actor = set(), None
-        if why := self.head_lost(3):  # Ray would wait for it for a minute
-            return self.say("ended", number, run, f"the head of the Ray cluster at {self.address} is lost, which starts processes: {why}")
         end = time.monotonic() + START_LIMIT
         while time.monotonic() < end:
             try:
-                node = next((n for n in self.places(number) if n not in tried), None)
+                node = self.place(number, tried)
                 if node is None:
                     break
                 tried.add(node)
@@ -276,8 +301,6 @@ class Session:
             self.program = fields
         elif kind == "listen":
             self.invitation = " ".join(fields)
-            self.reserve()
-            self.ship()
         elif kind == "start":
             number, run = int(fields[0]), int(fields[1])
             threading.Thread(target=self.run, args=(number, run), daemon=True).start()
@@ -305,6 +328,15 @@ class Session:
         if ray.is_initialized():
             ray.shutdown()
         os._exit(0)
+
+
+def answers(node):
+    """Ray takes seconds to say that a node is gone."""
+    try:
+        socket.create_connection((node["NodeManagerAddress"], node["NodeManagerPort"]), SILENCE_LIMIT).close()
+        return True
+    except OSError:
+        return False
 
 
 def first_line(e):
