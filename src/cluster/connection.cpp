@@ -29,13 +29,14 @@ void connection::limit_silence(std::chrono::seconds most) {
   ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 }
 
-bool connection::write_all(std::span<const std::byte> bytes, function_ref<bool(int)> goes_on) {
+bool connection::write_all(std::span<const std::byte> bytes, function_ref<bool(int)> goes_on, bool& begun) {
   constexpr int a_look = 50;  // milliseconds
   int waited = 0;
   while (!bytes.empty()) {
     const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(n));
+      begun = true;
       waited = 0;
       continue;
     }
@@ -57,12 +58,17 @@ bool connection::send(message_kind kind, std::uint64_t query, std::span<const st
   h.bytes = head.size() + rest.size();
   const std::lock_guard hold(sending_);
   if (cut_) return false;
+  // Who does not want to wait any more can say so before the first byte. A message that is cut is the end of the connection, which others use.
+  bool begun = false;
+  const auto waits = [&](int waited) { return begun ? for_a_minute(waited) : goes_on(waited); };
   struct whole {
-    ~whole() { cut = !all; }
+    ~whole() { cut = begun && !all; }
     std::atomic<bool>& cut;
+    const bool& begun;
     bool all = false;
-  } sent{cut_};
-  sent.all = write_all(std::as_bytes(std::span(&h, 1)), goes_on) && write_all(head, goes_on) && write_all(rest, goes_on);
+  } sent{cut_, begun};
+  const auto part = [&](std::span<const std::byte> bytes) { return write_all(bytes, waits, begun); };
+  sent.all = part(std::as_bytes(std::span(&h, 1))) && part(head) && part(rest);
   return sent.all;
 }
 

@@ -107,6 +107,7 @@ void local_process::send(message_kind kind, std::uint64_t query, const runtime::
   if (!lost_ && !to_->send(kind, query, head, rest, goes_on)) {
     lose("it takes no message");
     to_->close();
+    process_->kill();
   }
   if (lost_) throw_lost();
 }

@@ -317,11 +317,11 @@ vertex_rows run_on(engine& e, const vertex& v, local_engine& local, run_context&
 }
 
 void executor::forget(const std::vector<vertex*>& vertices) {
+  if (over_) over_->forget(vertices);  // first: others may have to be sent what these tables hold, until all have it
   for (const vertex* w : vertices) {
     context_->tables.erase(w);
     context_->copies.erase(w);
   }
-  if (over_) over_->forget(vertices);
 }
 
 executor::round_result executor::one_round(const vertex& v, const vertex_rows& now) {

@@ -78,7 +78,7 @@ std::shared_ptr<connection> block_puller::connected(const std::string& where) {
   }
   if (!made) {
     try {
-      transport::file_descriptor fd = transport::connect_to(transport::address::parse(where), token_, 0, patience_to_connect);
+      transport::file_descriptor fd = transport::connect_to(transport::address::parse(where), token_, 0, patience_to_connect, &ending_);
       made = std::make_shared<connection>(fd.release());
       made->limit_silence(patience_to_read);
     } catch (const std::exception&) {
@@ -131,7 +131,10 @@ block_puller::outcome block_puller::pulled(const request& r) {
     std::erase(in_use_, from);
     if (whole && !ending_) connections_.emplace(r.from, from);
   }
-  if (!o.pages && !o.gone && !o.error) std::this_thread::sleep_for(before_next_try);
+  if (!o.pages && !o.gone && !o.error) {
+    std::unique_lock hold(lock_);
+    some_.wait_for(hold, before_next_try, [&] { return ending_.load(); });
+  }
   return o;
 }
 

@@ -5,6 +5,7 @@
 //   pulls.pull(query, task, wanted);
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -61,7 +62,7 @@ class block_puller {
 
   std::mutex lock_;
   std::condition_variable some_;
-  bool ending_ = false;
+  std::atomic<bool> ending_{false};
   std::size_t idle_ = 0;
   std::deque<request> requests_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> peers_;

@@ -72,7 +72,14 @@ class partition_here {
         const auto host = from.get<host_id>();
         return pulls_.peer(host, from.get_text());
       }
-      case message_kind::task: return handle(read_task(from));
+      case message_kind::task: {
+        task t = read_task(from);
+        {
+          const std::lock_guard hold(lock_);
+          vertices_[t.id.step] = t.vertex;
+        }
+        return handle(t);
+      }
       case message_kind::redirect: {
         const auto r = from.get<task_block>();
         return handle(other_block{r.task, r.block});
@@ -116,10 +123,16 @@ class partition_here {
 
   // ------------------------------------------------------------ the queue, of any thread
   void handle(const queue_event& e) {
+    {
+      const std::lock_guard hold(lock_);
+      if (!takes_events_) return early_.push_back(e);  // the plan is being read
+    }
+    handle_now(e);
+  }
+  void handle_now(const queue_event& e) {
     queue_actions actions;
     {
       const std::lock_guard hold(lock_);
-      if (!work_) return early_.push_back(e);  // the plan is being read
       queue_.handle(e, actions);
       // In the queue's order, whichever thread brought the event: a table that goes must not be one that was made meanwhile.
       for (const queue_action& a : actions) {
@@ -144,12 +157,26 @@ class partition_here {
     say(message_kind::missing, std::as_bytes(std::span(&missing, 1)));
   }
   void came(block_puller::outcome o) {
-    if (o.error) return say_failed(o.task, o.error);
+    if (o.error) say_failed(o.task, in_name_of(o.task, o.error));
     if (!o.pages) return handle(not_pulled{o.task, o.wanted, o.gone});
     work_->arrived(o.task, o.wanted, std::move(o.pages));
     handle(pulled{o.task, o.wanted});
   }
 
+  // With the verb whose rows were to come.
+  std::exception_ptr in_name_of(const task_id& t, const std::exception_ptr& e) {
+    std::uint64_t number = 0;
+    {
+      const std::lock_guard hold(lock_);
+      number = vertices_[t.step];
+    }
+    try {
+      executor_->in_name_of(vertex_at(number), [&] { std::rethrow_exception(e); });
+    } catch (...) {
+      return std::current_exception();
+    }
+    return e;
+  }
   // A message that was cut would be the end of all that follow.
   void say(message_kind kind, std::span<const std::byte> head, std::span<const std::byte> rest = {}) {
     if (!master_.send(kind, query_, head, rest)) ::_exit(1);
@@ -207,13 +234,17 @@ class partition_here {
     executor_ = std::make_unique<runtime::executor>(*plan_.graph, session_, context_);
     auto made = std::make_unique<partition_work>(*plan_.graph, session_, context_, *executor_);
     server_.open(query_, made->blocks());
-    std::vector<queue_event> early;
-    {
-      const std::lock_guard hold(lock_);
-      work_ = std::move(made);
-      early.swap(early_);
+    work_ = std::move(made);
+    // What came meanwhile is first.
+    for (std::vector<queue_event> early;; early.clear()) {
+      {
+        const std::lock_guard hold(lock_);
+        early.swap(early_);
+        takes_events_ = early.empty();
+      }
+      if (early.empty()) return;
+      for (const queue_event& e : early) handle_now(e);
     }
-    for (const queue_event& e : early) handle(e);
   }
 
   // Pages of one table after the other: of each part of each source, and of each captured collection.
@@ -264,7 +295,8 @@ class partition_here {
   std::vector<queue_event> early_;
   task_queue queue_{{}};
   std::unique_ptr<partition_work> work_;
-  bool ending_ = false;
+  bool ending_ = false, takes_events_ = false;
+  std::unordered_map<step_id, std::uint64_t> vertices_;  // of tasks
   block_puller pulls_;  // the first to end
 };
 

@@ -111,6 +111,14 @@ void task_queue::go_on(queue_actions& out) {
       return w.task.id.step == *i || std::find(w.task.reads.begin(), w.task.reads.end(), *i) != w.task.reads.end();
     });
     const auto gone = held_.find(*i);
+    // A task of the same vertex that works puts its table in the place of this one.
+    const bool replaced = gone != held_.end() && !gone->second.in_blocks && std::any_of(entries_.begin(), entries_.end(), [&](const entry& w) {
+      return w.working && leaves_rows(w.task.does) && w.task.vertex == gone->second.vertex;
+    });
+    if (replaced) {
+      ++i;
+      continue;
+    }
     if (!read && gone != held_.end()) {
       out.push_back(forget_rows{*i, gone->second.vertex, gone->second.in_blocks});
       held_.erase(gone);

@@ -374,7 +374,14 @@ void leader::go_on(function_ref<bool()> until) {
       for (leader_inbox::said& s : said) heard(s);
       said.clear();
       for (block_puller::outcome& o : pulled_now) {
-        if (o.error) named([&] { std::rethrow_exception(o.error); });
+        if (o.error) {
+          try {
+            named([&] { std::rethrow_exception(o.error); });
+          } catch (...) {
+            errors_[{o.task.step, 0}] = std::current_exception();
+          }
+          tell(task_failed{o.task, {0, 1}});
+        }
         if (o.pages) {
           all_[0].work->arrived(o.task, o.wanted, std::move(o.pages));
           put(0, pulled{o.task, o.wanted});
@@ -595,7 +602,8 @@ void leader::forget(const std::vector<vertex*>& vs) {
   std::vector<step_id> gone;
   for (const vertex* v : vs)
     if (const auto known = steps_.find(v); known != steps_.end()) gone.insert(gone.end(), known->second.begin(), known->second.end());
-  for (const step_id s : gone) wait(s);
+  // All at once: a loss may make one run again while another is waited for.
+  go_on([&] { return std::all_of(gone.begin(), gone.end(), [&](step_id s) { return master_->done(s); }); });
   for (const vertex* v : vs) steps_.erase(v);
   for (const step_id s : gone) vertices_.erase(s);
   if (gone.empty()) return;

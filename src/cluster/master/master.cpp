@@ -299,7 +299,7 @@ bool master::compute_anew(step_id receiving, std::uint32_t p) {
     stale.pop_back();
     if (p >= k.tasks.size()) continue;
     const state is = k.tasks[p].is;
-    if (is == state::waiting || (is == state::asked && s == receiving) || (is != state::asked && is != state::done)) continue;  // the latter is redirected
+    if (is != state::asked && is != state::done) continue;
     if (is == state::done && (local(p) || !(leaves_rows(k.what.does) || k.what.does == work::send))) return false;
     set(k, p, k.released && is == state::done ? state::idle : state::waiting);
     for (const step_id r : k.readers)
@@ -313,7 +313,8 @@ void master::try_drop(step_id s, master_actions& out) {
   if (found == steps_.end()) return;
   known_step& k = found->second;
   const bool sends = k.what.does == work::send;
-  if (k.pending) return;
+  if (k.pending || !(k.released || (sends && !k.readers.empty()))) return;
+  std::erase_if(k.readers, [&](step_id r) { return !steps_.contains(r); });
   bool read_later = false, known_readers = false;
   for (const step_id r : k.readers) {
     const auto reader = steps_.find(r);
@@ -322,7 +323,7 @@ void master::try_drop(step_id s, master_actions& out) {
     read_later |= reader->second.pending > 0;
   }
   // Blocks go when all have them. Who loses its rows has them sent again.
-  if (read_later || !(k.released || (sends && !k.readers.empty()))) return;
+  if (read_later) return;
   for (std::uint32_t p = 0; p < k.tasks.size(); ++p) {
     if (k.tasks[p].is != state::done) continue;
     if (sends || leaves_rows(k.what.does)) {

@@ -56,6 +56,7 @@ std::shared_ptr<const runtime::cluster::prepared> session_cluster::prepare(const
 }
 
 std::shared_ptr<local_process> session_cluster::living(std::size_t partition) {
+  std::shared_ptr<local_process> lost;  // ends behind the lock: others need not wait for that
   const std::lock_guard hold(lock_);
   if (!can_be_container())
     throw detail::unplaced_error("cluster: " + name() +
@@ -63,7 +64,7 @@ std::shared_ptr<local_process> session_cluster::living(std::size_t partition) {
                                  "query::query by CMake, which does");
   std::shared_ptr<local_process>& p = processes_.at(partition);
   if (p && !p->lost()) return p;
-  p = nullptr;  // ends what was lost
+  lost = std::move(p);
   const std::string process = "process " + std::to_string(partition + 1) + " of " + name();
   return p = std::make_shared<local_process>(process, backend_->start(partition - 1), first_);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -54,24 +55,32 @@ bool send_at_once(int fd, const void* from, std::size_t n) {
   return ::send(fd, from, n, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(n);
 }
 
-bool wait_for(int fd, short events, clock::time_point end) {
+// How long somebody waits, who may be told meanwhile that it need not.
+struct limits {
+  clock::time_point end;
+  const std::atomic<bool>* given_up = nullptr;
+  bool over() const { return clock::now() >= end || (given_up && *given_up); }
+};
+
+bool wait_for(int fd, short events, const limits& until) {
+  constexpr int a_look = 50;  // milliseconds
   for (;;) {
     pollfd ready{fd, events, 0};
-    const int n = ::poll(&ready, 1, milliseconds_until(end));
+    const int n = ::poll(&ready, 1, std::min(a_look, milliseconds_until(until.end)));
     if (n > 0) return true;
     if (n < 0 && errno != EINTR) return false;
-    if (n == 0 && clock::now() >= end) return false;
+    if (until.over()) return false;
   }
 }
 
-bool receive_all(int fd, void* to, std::size_t n, clock::time_point end) {
+bool receive_all(int fd, void* to, std::size_t n, const limits& until) {
   auto* p = static_cast<unsigned char*>(to);
   while (n) {
     const ssize_t got = ::recv(fd, p, n, MSG_DONTWAIT);
     if (got > 0) {
       p += got;
       n -= static_cast<std::size_t>(got);
-    } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) || !wait_for(fd, POLLIN, end)) {
+    } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) || !wait_for(fd, POLLIN, until)) {
       return false;
     }
   }
@@ -173,19 +182,20 @@ std::optional<listener::peer> listener::accept(std::chrono::milliseconds limit) 
   }
 }
 
-file_descriptor connect_to(const address& where, const session_token& token, std::uint64_t number, std::chrono::milliseconds limit) {
-  const clock::time_point end = clock::now() + limit;
+file_descriptor connect_to(const address& where, const session_token& token, std::uint64_t number, std::chrono::milliseconds limit,
+                           const std::atomic<bool>* given_up) {
+  const limits until{clock::now() + limit, given_up};
   const std::string to = " the master at " + where.text();
   file_descriptor fd = new_socket(where);
   while (::connect(fd.get(), where.data(), where.size()) != 0) {
     if (errno == EINTR) continue;
     // A socket of this machine says so while the listener's queue is full, and does not wait.
-    if (errno == EAGAIN && clock::now() < end) {
+    if (errno == EAGAIN && !until.over()) {
       ::poll(nullptr, 0, 5);
       continue;
     }
     if (errno != EINPROGRESS) fail("no connection to" + to, errno);
-    if (!wait_for(fd.get(), POLLOUT, end)) throw cluster_error("cluster: no connection to" + to + " in time");
+    if (!wait_for(fd.get(), POLLOUT, until)) throw cluster_error("cluster: no connection to" + to + " in time");
     int error = 0;
     socklen_t size = sizeof error;
     ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -199,10 +209,10 @@ file_descriptor connect_to(const address& where, const session_token& token, std
   own.number = bytes_of(number);
   fill_random(own.of_connector);
   const auto refuse = [&](const std::string& why) { throw cluster_error("cluster:" + to + " " + why); };
-  if (!receive_all(fd.get(), &first, sizeof first, end) || first.magic != handshake_magic) refuse("does not speak as one");
+  if (!receive_all(fd.get(), &first, sizeof first, until) || first.magic != handshake_magic) refuse("does not speak as one");
   own.right = proof_of(token, side::connects, own, first.of_listener);
   if (!send_at_once(fd.get(), &own, sizeof own)) refuse("has ended the connection");
-  if (!receive_all(fd.get(), other.data(), other.size(), end)) refuse("did not accept this session's token");
+  if (!receive_all(fd.get(), other.data(), other.size(), until)) refuse("did not accept this session's token");
   if (!same(other, proof_of(token, side::listens, own, first.of_listener))) refuse("does not know this session's token");
   block(fd.get());
   return fd;

@@ -7,6 +7,7 @@
 //   if (auto peer = at.accept(std::chrono::seconds(5))) use(peer->fd, peer->number);
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -62,7 +63,8 @@ class listener {
   std::list<unproved> unproved_;  // the oldest first
 };
 
-// Throws cluster_error: nobody listens there, who listens does not know the token, or the limit has passed.
-file_descriptor connect_to(const address& where, const session_token& token, std::uint64_t number, std::chrono::milliseconds limit);
+// Throws cluster_error: nobody listens there, who listens does not know the token, or the limit has passed; or what is given up.
+file_descriptor connect_to(const address& where, const session_token& token, std::uint64_t number, std::chrono::milliseconds limit,
+                           const std::atomic<bool>* given_up = nullptr);
 
 }  // namespace query::cluster::transport
