@@ -58,7 +58,7 @@ bool connection::send(message_kind kind, std::uint64_t query, std::span<const st
   h.bytes = head.size() + rest.size();
   const std::lock_guard hold(sending_);
   if (cut_) return false;
-  // Who does not want to wait any more can say so before the first byte. A message that is cut is the end of the connection, which others use.
+  // Who does not want to wait any more can say so before the first byte: a message that is cut would be the connection's end for all.
   bool begun = false;
   const auto waits = [&](int waited) { return begun ? for_a_minute(waited) : goes_on(waited); };
   struct whole {

@@ -1,7 +1,8 @@
 // The cluster graph: a machine graph whose vertices run in one partition or in all, with exchanges where rows have to change partition.
 //
 // Every partition runs the same machine graph over its own part of the sources: rows [p * n / parts, (p + 1) * n / parts) of a
-// container in memory, and of a large file the records that begin within such a part of its bytes. So partitions, one after the other, give the rows of a source in order, and of everything that keeps their order.
+// container in memory, and of a large file the records that begin within such a part of its bytes. So partitions, one after the other,
+// give the rows of a source in order, and of everything that keeps their order.
 //
 // - Verbs that look at rows one by one run where their rows are, and so do folds, which are merged.
 // - Groups, joins and sets run behind an exchange by the hash of their keys: group_by and aggregate send states of groups. A small other

@@ -57,7 +57,8 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
     const data::file_state file = session.cpu->state_of_file(v);
     return file.there && file.bytes >= session.least_divided_file && can_travel(*v.node->row);
   };
-  planner::split_over_partitions(*plan.graph, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, divides_file, how});
+  planner::split_over_partitions(
+      *plan.graph, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, divides_file, how});
   planner::mark_streams(*plan.graph, read);
   if (!processes || plan.graph->partitions == 1) return;
   plan.graph->processes = processes->name();

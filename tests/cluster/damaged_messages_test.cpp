@@ -235,7 +235,8 @@ TEST(damaged_messages, greetings_modules_and_exceptions_are_errors_or_themselves
   std::mt19937 random(seed() + 3);
   byte_writer greeting, modules, exception, asked, result;
   write_hello(greeting, {{.threads = 3, .temp_folder = "/tmp/somewhere", .cluster = ""}, "token"});
-  write_task(asked, {{3, 1, 2}, work::receive, 7, {1, 2}, {{2, 1, {1, 1}, 1, {10, 100, 7}}, {2, 1, {2, 1}, 1, {}}}, {1, 2}, {std::byte{5}}});
+  const std::vector<block> blocks{{2, 1, {1, 1}, 1, {10, 100, 7}}, {2, 1, {2, 1}, 1, {}}};
+  write_task(asked, {{3, 1, 2}, work::receive, 7, {1, 2}, blocks, {1, 2}, {std::byte{5}}});
   write_result(result, {3, 1, 2}, {9, {std::byte{1}, std::byte{2}}, {{10, 100, 7}}});
   write_modules(modules, program().names());
   try {

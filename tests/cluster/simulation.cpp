@@ -403,7 +403,8 @@ class world {
     }
     for (const process& p : processes_) {
       if (!p.alive || p.id.incarnation != incarnations_[p.id.partition]) continue;
-      if (!p.queue.holds_nothing() || !p.tables.empty() || !p.sent.empty()) wrong_ = "rows are left in process " + std::to_string(p.id.partition);
+      if (!p.queue.holds_nothing() || !p.tables.empty() || !p.sent.empty())
+        wrong_ = "rows are left in process " + std::to_string(p.id.partition);
       for (const auto& [task, blocks] : p.inbox)
         if (!blocks.empty()) wrong_ = "blocks are left in process " + std::to_string(p.id.partition);
     }

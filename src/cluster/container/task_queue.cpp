@@ -16,7 +16,8 @@ task_queue::entry* task_queue::waiting(const task_id& t) {
 
 void task_queue::on(const task& e, queue_actions& out) {
   // An earlier attempt that has not begun never does.
-  const auto earlier = std::find_if(entries_.begin(), entries_.end(), [&](const entry& w) { return w.task.id.step == e.id.step && !w.working; });
+  const auto waits = [&](const entry& w) { return w.task.id.step == e.id.step && !w.working; };
+  const auto earlier = std::find_if(entries_.begin(), entries_.end(), waits);
   if (earlier != entries_.end()) {
     for (std::size_t i = 0; i < earlier->blocks.size(); ++i)
       if (earlier->blocks[i] == state::here) out.push_back(discard{earlier->task.id, earlier->task.blocks[i]});
@@ -112,10 +113,10 @@ void task_queue::go_on(queue_actions& out) {
     });
     const auto gone = held_.find(*i);
     // A task of the same vertex that works puts its table in the place of this one.
-    const bool replaced = gone != held_.end() && !gone->second.in_blocks && std::any_of(entries_.begin(), entries_.end(), [&](const entry& w) {
+    const auto replaces = [&](const entry& w) {
       return w.working && leaves_rows(w.task.does) && w.task.vertex == gone->second.vertex;
-    });
-    if (replaced) {
+    };
+    if (gone != held_.end() && !gone->second.in_blocks && std::any_of(entries_.begin(), entries_.end(), replaces)) {
       ++i;
       continue;
     }

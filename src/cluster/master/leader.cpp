@@ -192,7 +192,8 @@ void leader::send_plan(local_process& to, const host_id& as) {
   write_list(head, left_to_joins);
   to.send(message_kind::plan, query_, context.cancel, head.bytes(), plan.bytes);
   const auto send_page = [&](const rows_header& h, const row_page* page) {
-    const std::span<const std::byte> rest = page ? std::span(page->bytes.as<const std::byte>(), page->bytes.size()) : std::span<std::byte>{};
+    std::span<const std::byte> rest;
+    if (page) rest = {page->bytes.as<const std::byte>(), page->bytes.size()};
     to.send(message_kind::rows, query_, context.cancel, std::as_bytes(std::span(&h, 1)), rest);
   };
   // A few pages at a time: they take memory here.

@@ -1,8 +1,8 @@
 // Runs a query's partitions for the executor of the first one: the master's driver. It turns vertices into steps, does what the master asks
 // for - by itself for partitions of this process, by messages for others - and tells it what came of that.
 //
-// The executor is on one thread, and all of this is. It works on the tasks of its own partitions when it waits for a step; the other processes
-// have theirs meanwhile, and go on to the next ones.
+// The executor is on one thread, and all of this is. It works on the tasks of its own partitions when it waits for a step; the other
+// processes have theirs meanwhile, and go on to the next ones.
 #pragma once
 
 #include <condition_variable>

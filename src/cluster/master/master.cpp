@@ -214,7 +214,8 @@ void master::on(const task_done& e, master_actions& out) {
   const task_result before = std::exchange(t->result, e.result);
   set(k, e.task.partition, state::done);
   if (k.what.does == work::send) {
-    if (!same_as_before(s, e.task.partition, before, out)) return fail({{}, "rows that were lost come out another way when they are computed again"});
+    if (!same_as_before(s, e.task.partition, before, out))
+      return fail({{}, "rows that were lost come out another way when they are computed again"});
     offer_blocks(s, e.task.partition, out);
   }
   for (const step_id r : k.what.reads) try_drop(r, out);

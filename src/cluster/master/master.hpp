@@ -101,8 +101,8 @@ class master {
   bool done(step_id s, std::uint32_t partition) const;
   const task_result& result(step_id s, std::uint32_t partition) const;
 
-  // The query cannot go on. Of several tasks that failed it is the one of the first step and partition, as soon as those before it have ended:
-  // the error that the query would have had in one process.
+  // The query cannot go on. Of several tasks that failed it is the one of the first step and partition, as soon as those before it have
+  // ended: the error that the query would have had in one process.
   struct failure {
     std::optional<task_id> task;  // else a host that was lost too often, or a query that cannot be computed again
     std::string why;
