@@ -135,6 +135,8 @@ runtime::vertex_rows window_rows(const planner::vertex& v, const vertex_tasks& t
 
 namespace {
 
+constexpr std::size_t list_bytes = std::size_t{16} << 20;  // of lists of rows that are made at once
+
 // Runs of a stream: `length` rows each, `step` apart; a chunk's last one may be shorter.
 class streamed_runs final : public row_pieces {
  public:
@@ -164,6 +166,8 @@ class streamed_runs final : public row_pieces {
  private:
   static std::size_t runs_of_piece(const detail::logical& node, const runtime::buffer_pool& pool) {
     const std::size_t rows = most_piece_rows(node.row->size, pool);
+    // A list holds its rows, at least what they are beside their strings.
+    if (node.all) return std::min(rows, std::max<std::size_t>(list_bytes / (node.count * node.inputs.front().node->row->size), 1));
     return gives_one_row(node) ? rows : static_cast<std::size_t>(std::max<std::uint64_t>(rows / node.count, 1));
   }
   static const ir::type* row_of(const planner::vertex& v) { return v.node->inputs.front().node->row; }
