@@ -153,7 +153,8 @@ void discard_rows(rows_buffer memory, std::vector<row_run> alive) noexcept {
   std::size_t n = 0;
   for (const row_run& r : alive) n += r.n;
   scattered_rows rows(std::move(memory), std::move(alive));
-  if (n <= (holds_lists(rows.memory.type()) ? 0 : detail::discarded_rows) || rows.memory.type()->trivial || !owns_memory_only(rows.memory.type())) return;
+  const ir::type* const type = rows.memory.type();
+  if (n <= (holds_lists(type) ? 0 : detail::discarded_rows) || type->trivial || !owns_memory_only(type)) return;
   try {
     detail::discard(std::make_shared<scattered_rows>(std::move(rows)));
   } catch (const std::bad_alloc&) {  // then they are destroyed here
