@@ -82,6 +82,8 @@ TEST(generator_memory, of_lists_of_windows_is_a_few_lists) {
     EXPECT_EQ(q.in(session).window(100).count(), n - 99);
     EXPECT_EQ(q.in(session).window(100).select([](const std::vector<Counted>& w) { return w.back().number; }).max(), n - 1);
     EXPECT_LT(Counted::most, 800'000);  // of 2,000,000
+    EXPECT_EQ(q.in(session).window(std::int64_t{1} << 60).count(), 0);
+    EXPECT_EQ(q.in(session).chunk(std::int64_t{1} << 60).count(), 1);
   };
   check(from(there));
   check(made);
