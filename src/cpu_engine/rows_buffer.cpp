@@ -109,19 +109,28 @@ bool owns_memory_only(const ir::type* t) {
            std::all_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return owns_memory_only(f.of); });
   return !t->element || owns_memory_only(t->element);
 }
+bool holds_lists(const ir::type* t) {
+  if (t->k == ir::kind::list) return true;
+  if (t->k == ir::kind::record)
+    return std::any_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return holds_lists(f.of); });
+  return t->element && holds_lists(t->element);
+}
 }  // namespace
 
-// Nobody waits for millions of strings to go once the query should stop, be it while they go.
+// Nobody waits for millions of strings to go once the query should stop, be it while they go. A list may hold all of them.
 rows_buffer::~rows_buffer() {
-  if (n_ > detail::discarded_rows && !type_->trivial && owns_memory_only(type_)) {
+  const bool lists = n_ && !type_->trivial && holds_lists(type_);
+  if (n_ > (lists ? 0 : detail::discarded_rows) && !type_->trivial && owns_memory_only(type_)) {
     const detail::stop_state& query = *detail::stop_here;
     const bool thrown = std::uncaught_exceptions() > 0;
-    while (n_ > batch_rows && !thrown && !query.stopped_now.load(std::memory_order_relaxed)) {
-      n_ -= batch_rows;
-      destroy_rows(type_, at(n_), batch_rows);
+    const auto stopped = [&] { return thrown || query.stopped_now.load(std::memory_order_relaxed); };
+    const std::size_t at_once = lists ? 1 : batch_rows;
+    while (n_ > at_once && !stopped()) {
+      n_ -= at_once;
+      destroy_rows(type_, at(n_), at_once);
     }
     try {
-      if (thrown || n_ > batch_rows) detail::discard(std::make_shared<rows_buffer>(std::move(*this)));
+      if (n_ > at_once || thrown || (lists && stopped())) detail::discard(std::make_shared<rows_buffer>(std::move(*this)));
     } catch (const std::bad_alloc&) {  // then they are destroyed here
     }
   }
@@ -144,7 +153,8 @@ void discard_rows(rows_buffer memory, std::vector<row_run> alive) noexcept {
   std::size_t n = 0;
   for (const row_run& r : alive) n += r.n;
   scattered_rows rows(std::move(memory), std::move(alive));
-  if (n <= detail::discarded_rows || rows.memory.type()->trivial || !owns_memory_only(rows.memory.type())) return;
+  const ir::type* const type = rows.memory.type();
+  if (n <= (holds_lists(type) ? 0 : detail::discarded_rows) || type->trivial || !owns_memory_only(type)) return;
   try {
     detail::discard(std::make_shared<scattered_rows>(std::move(rows)));
   } catch (const std::bad_alloc&) {  // then they are destroyed here

@@ -135,6 +135,8 @@ runtime::vertex_rows window_rows(const planner::vertex& v, const vertex_tasks& t
 
 namespace {
 
+constexpr std::size_t list_bytes = std::size_t{16} << 20;  // of lists of rows that are made at once
+
 // Runs of a stream: `length` rows each, `step` apart; a chunk's last one may be shorter.
 class streamed_runs final : public row_pieces {
  public:
@@ -164,7 +166,13 @@ class streamed_runs final : public row_pieces {
  private:
   static std::size_t runs_of_piece(const detail::logical& node, const runtime::buffer_pool& pool) {
     const std::size_t rows = most_piece_rows(node.row->size, pool);
+    if (node.all) return std::min(rows, lists_of_piece(node.inputs.front().node->row->size, node.count));
     return gives_one_row(node) ? rows : static_cast<std::size_t>(std::max<std::uint64_t>(rows / node.count, 1));
+  }
+  // By what they hold, but for the strings of their rows. Whole parts, if one fits: sums are added up part by part.
+  static std::size_t lists_of_piece(std::size_t row_size, std::uint64_t length) {
+    const auto lists = static_cast<std::size_t>(std::max<std::uint64_t>(list_bytes / row_size / length, 1));
+    return lists < piece_part_rows ? lists : lists / piece_part_rows * piece_part_rows;
   }
   static const ir::type* row_of(const planner::vertex& v) { return v.node->inputs.front().node->row; }
   static void add(rows_buffer& to, const detail::table& rows, bool owned) {

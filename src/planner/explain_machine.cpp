@@ -30,6 +30,7 @@ class writer {
     if (v.node && v.node->has_own_equality()) to_.line(depth + 1, "keys: by the user's own equality and hash");
     if (v.node && v.node->has_own_order()) to_.line(depth + 1, "keys: in the user's own order");
     if (const std::string w = wanted_text(v.row(), v.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
+    if (const std::string_view side = own_table_of(v); !side.empty()) to_.line(depth + 1, "hash table of " + std::string(side));
     if (const std::string joins = names_.hash_tables_of(v); !joins.empty()) to_.line(depth + 1, "hash table of " + joins);
     if (v.limit != ~0ull) to_.line(depth + 1, "limit: the first " + std::to_string(v.limit) + " rows");
     if (v.in_place) to_.line(depth + 1, "in place: its reader takes the source's columns");
@@ -52,6 +53,19 @@ class writer {
   }
 
  private:
+  // Of a vertex that the CPU runs: what it looks keys up in.
+  static std::string_view own_table_of(const vertex& v) {
+    using detail::verb;
+    if (v.engine != "cpu" || v.moves || !v.node || v.inputs.size() < 2) return {};
+    switch (v.node->what) {
+      case verb::join:
+      case verb::group_join: return "its right side, which the left side probes";
+      case verb::intersect:
+      case verb::except: return "the keys of its right side, which the left side probes";
+      case verb::union_with: return v.inputs.size() == 2 ? "the keys of both sides" : "the keys of all sides";
+      default: return {};
+    }
+  }
   // Why there is no GPU is the same for all, and long: said in full where it is said first.
   std::string once(std::string words) {
     if (no_gpu_.empty() || !words.ends_with(no_gpu_)) return words;

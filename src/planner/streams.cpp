@@ -4,7 +4,7 @@
 // - a reader that may stop early (a loop over the rows, take, take_while, zip...) is not to wait for all rows of a generator, nor,
 //   if it takes rows one by one, for those of any other source; nor is a file to be read further than such a reader goes;
 // - a reader that sees each row once (a count, group_by) needs no memory for those of a generator, whose number nobody knows, nor
-//   for the pairs of a cross_join, of which there are many.
+//   for the pairs of a cross_join and the lists of a window, which are far more.
 // Whatever needs all rows side by side anyway has the faster table below it. Where memory has no room for a table with one reader, that
 // reader takes the rows as they come too (vertex::may_stream).
 //
@@ -26,6 +26,9 @@ namespace {
 // A table of one distinct costs several threads, a stream of it one: only who may stop early wants that.
 bool looks_up_keys(const vertex& v) { return v.node && (v.node->what == verb::distinct || v.node->what == verb::union_with); }
 bool makes_pairs(const vertex& v) { return v.node && v.node->what == verb::cross_join; }
+
+// Lists that share rows: together they hold many times the rows that there are.
+bool makes_windows(const vertex& v) { return v.node && v.node->all && v.node->what == verb::window; }
 
 bool is_file(const vertex& v) { return v.node && v.node->what == verb::source_file; }
 
@@ -101,7 +104,7 @@ class marking {
       const edge e = edges.only_reader(v);
       if (e.how != edge::kind::rows || !together(v, e.reader)) continue;
       one_by_one_[&v] = e.reader ? e.reader->streamed && one_by_one_[e.reader] : how_ == reading::on_demand;
-      v.streamed = makes_pairs(v) ? wants_pairs(v, e) : flows_[&v] ? wants_stream(v, e) : wants_first_rows(v, e);
+      v.streamed = makes_pairs(v) || makes_windows(v) ? wants_many(v, e) : flows_[&v] ? wants_stream(v, e) : wants_first_rows(v, e);
       bound_nesting(v, e.reader);
     }
     mark_for_small_memory(edges);
@@ -171,7 +174,8 @@ class marking {
     if (e.reader && makes_pairs(*e.reader) && e.through != &e.reader->inputs.front()) return false;
     return one_by_one_[&v] || (e.reader && (e.reader->streamed || reads_no_further_than_needed(*e.reader)));
   }
-  bool wants_pairs(const vertex& v, const edge& e) {
+  // Rows that are far more than those that they are made of.
+  bool wants_many(const vertex& v, const edge& e) {
     const bool changed = !e.through->stages.empty() || !e.through->prefilters.empty();
     if (!e.reader) return how_ != reading::whole || changed;
     return changed || e.reader->streamed || reads_no_further_than_needed(*e.reader) || reads_once(*e.reader, *e.through) || one_by_one_[&v];

@@ -111,9 +111,13 @@ void executor::run_here(const vertex& v) {
   if (context_->progress) context_->progress->vertex_done();
 }
 
-bool executor::all_on_cpu() const {
-  return graph_->result_engine == "cpu" && std::all_of(graph_->vertices.begin(), graph_->vertices.end(),
-                                                       [](const auto& w) { return w->engine == "cpu" && w->shares.empty(); });
+// Asked at every vertex, and the graph stays as it is while it runs.
+bool executor::all_on_cpu() {
+  if (!all_on_cpu_)
+    all_on_cpu_ = graph_->result_engine == "cpu" && std::all_of(graph_->vertices.begin(), graph_->vertices.end(), [](const auto& w) {
+      return w->engine == "cpu" && w->shares.empty();
+    });
+  return *all_on_cpu_;
 }
 
 bool executor::only_the_cpu_reads(const vertex& v) const {

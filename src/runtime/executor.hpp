@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,7 @@ class executor {
   void run_in_round(const std::vector<planner::vertex*>& vertices);
   void run(const planner::vertex& v);  // in all its partitions
   bool only_the_cpu_reads(const planner::vertex& v) const;
-  bool all_on_cpu() const;
+  bool all_on_cpu();
   void keep_if_it_fits(const planner::vertex& v);
   vertex_rows compute(const planner::vertex& v);
   vertex_rows computed(const planner::vertex& v);
@@ -85,6 +86,7 @@ class executor {
   bool fell_back_ = false;
   cached_vertices cached_;
   std::vector<std::unique_ptr<planner::vertex>> brought_;  // with found rows as their input
+  std::optional<bool> all_on_cpu_;
 };
 
 }  // namespace query::runtime

@@ -141,7 +141,7 @@ struct run_context {
   std::shared_ptr<pieces_run> pieces = std::make_shared<pieces_run>();
   temp_space* temp = nullptr;  // where rows go that memory has no room for; null: nowhere
   // Of vertices that the CPU ran whose rows may go to files, those that are read after the vertex has run too.
-  std::vector<std::pair<const detail::logical*, std::shared_ptr<pieces_run>>> of_vertices{};
+  std::unordered_map<const detail::logical*, std::shared_ptr<pieces_run>> of_vertices{};
 
   std::shared_ptr<profiled_run> profile{};  // what the run does is counted there; null: nobody counts
   // Rows of its inputs that the vertex which runs now has read.
@@ -154,9 +154,9 @@ struct run_context {
 class counted_pieces {
  public:
   counted_pieces(run_context& c, const detail::logical* verb) : context_(&c), others_(c.pieces) {
-    const auto known = std::find_if(c.of_vertices.begin(), c.of_vertices.end(), [&](const auto& of) { return of.first == verb; });
-    if (known != c.of_vertices.end()) c.pieces = known->second;
-    else c.of_vertices.emplace_back(verb, c.pieces = std::make_shared<pieces_run>());
+    std::shared_ptr<pieces_run>& of_verb = c.of_vertices[verb];
+    if (!of_verb) of_verb = std::make_shared<pieces_run>();
+    c.pieces = of_verb;
   }
   counted_pieces(const counted_pieces&) = delete;
   counted_pieces& operator=(const counted_pieces&) = delete;

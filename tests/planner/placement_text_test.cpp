@@ -26,6 +26,23 @@ TEST(placement_text, accelerated_rows_and_folds_say_why_they_run_on_the_cpu) {
   EXPECT_FALSE(says(query::from(trades).in(without_gpu).as_accelerated().explain(), "rows: cpu")) << "nothing is computed";
 }
 
+TEST(placement_text, joins_and_sets_say_which_side_has_the_hash_table) {
+  const auto q = query::from(trades);
+  const auto key = [](auto t) { return t.symbol; };
+  const auto first = [](const auto& a, const auto&) { return a.has_value(); };
+  const std::string right = "hash table of its right side, which the left side probes\n";
+  const std::string keys = "hash table of the keys of its right side, which the left side probes\n";
+  const std::string both = "hash table of the keys of both sides\n";
+  const auto check = [](const std::string& plan, const std::string& words) { EXPECT_TRUE(says(plan, words)) << plan; };
+  check(q.full_join(q, key, key, first).explain(), right);
+  check(q.right_join(q, key, key, first).explain(), right);
+  check(q.group_join(q, key, key, [](auto t, auto rows) { return t.qty + query::cast<std::int64_t>(rows.size()); }).explain(), right);
+  check(q.intersect_by(q, key).explain(), keys);
+  check(q.except_by(q, key).explain(), keys);
+  check(q.union_with_by(q, key).explain(), both);
+  check(q.join(q, key, key, [](auto a, auto) { return a; }).explain(), "probes the hash table of its right side");
+}
+
 TEST(placement_text, loops_speak_of_their_driver_only_where_a_gpu_was_asked_for) {
   const auto body = [](query::Query<Trade> rows) { return rows.order_by([](auto t) { return t.qty; }); };
   const auto loop = [&](const auto& q) { return q.do_while(body, query::times(2)).explain(); };

@@ -51,6 +51,16 @@ TEST(streams, with_one_reader_may_be_handed_on) {
   EXPECT_EQ(in_order(windows().distinct()), (marked{0, 1}));
 }
 
+// They hold many times the rows: no reader that sees each of them once needs a table. The lists of a chunk share no rows.
+TEST(streams, lists_of_windows_are_handed_on) {
+  const auto lists = query::from(trades).window(2);
+  EXPECT_EQ(in_order(lists), (marked{1, 0}));
+  EXPECT_EQ(marked_in(lists, reading::folded), (marked{1, 0}));
+  EXPECT_EQ(in_order(lists.take(3)), (marked{1, 1}));
+  EXPECT_EQ(in_order(lists.reverse()), (marked{0, 0}));
+  EXPECT_EQ(in_order(query::from(trades).chunk(2)), (marked{0, 1}));
+}
+
 TEST(streams, for_readers_of_tables_are_tables) {
   const auto w = windows();
   EXPECT_EQ(in_order(w.select([](auto x) { return x + 1; }).concat(w)), (marked{0, 1}));  // two readers

@@ -205,7 +205,18 @@ TEST(long_plans, joined_with_the_chain) {
 
 TEST(long_plans, group_by) {
   const auto more = [](const rows& q, int) -> rows { return q.group_by([](auto x) { return x; }).select([](auto g) { return g.key(); }); };
-  EXPECT_EQ(sorted(linear(more, many / 25)), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(sorted(linear(more, many / 2)), (std::vector<int>{1, 2, 3}));
+}
+
+TEST(long_plans, groups) {
+  const auto more = [](const rows& q, int) -> rows {
+    return q.group_by([](auto x) { return x; }).groups().select([](const query::Group<int, int>& g) { return g.key(); });
+  };
+  EXPECT_EQ(sorted(linear(more, many / 2)), (std::vector<int>{1, 2, 3}));
+}
+
+TEST(long_plans, top) {
+  EXPECT_EQ(linear([](const rows& q, int) -> rows { return q.top(3, [](auto x) { return x; }); }, many / 2), (std::vector<int>{3, 2, 1}));
 }
 
 TEST(long_plans, zip) {
@@ -217,7 +228,7 @@ TEST(long_plans, do_while) {
   const auto more = [](const rows& q, int) -> rows {
     return q.do_while([](auto now) { return now.select([](auto x) { return x + 1; }); }, query::times(1));
   };
-  EXPECT_EQ(linear(more, many / 25), (std::vector<int>{3 + many / 25, 1 + many / 25, 2 + many / 25}));
+  EXPECT_EQ(linear(more, many / 2), (std::vector<int>{3 + many / 2, 1 + many / 2, 2 + many / 2}));
 }
 
 TEST(long_plans, captured_queries_in_each_other) {
