@@ -289,6 +289,7 @@ bool gives_rows_of_inputs(const vertex& v) {
   }
 }
 bool inputs_over_columns(vertex& v) {
+  v.gives_columns = nullptr;
   if (v.streamed || v.moves || v.kept_if_it_fits) return false;
   if (!v.node) return collected_over_columns(v);
   switch (v.node->what) {

@@ -32,6 +32,11 @@ struct parcel_number {
   bool operator==(const parcel_number&) const = default;
 };
 QUERY_RECORD(parcel_number, id, weight);
+struct parcel_label {
+  std::int32_t number;
+  std::string text;
+};
+QUERY_RECORD(parcel_label, number, text);
 
 namespace {
 
@@ -200,6 +205,29 @@ template <class Key> void sets(const parcels& a, const parcels& b, Key key) {
 TEST(columns_of_inputs, sets_by_strings) { sets(parcels(2000, 0), parcels(300, 1900), [](auto p) { return p.to; }); }
 TEST(columns_of_inputs, sets_by_numbers) {
   sets(parcels(sanitized ? 3000 : 70'000, 0), parcels(900, 300), [](auto p) { return p.weight; });
+}
+// Enough rows for tables a run of rows, and a partition.
+TEST(columns_of_inputs, distinct_of_many_strings) {
+  const std::size_t n = sanitized ? 140'000 : 400'000;
+  for (const std::size_t different : {std::size_t{1000}, n / 3}) {
+    std::vector<std::string> keys;
+    std::vector<std::int32_t> number;
+    std::vector<std::int32_t> wanted;
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < n; ++i) {
+      keys.push_back((i % 2 ? "a string of number " : "") + std::to_string(i * 2654435761u % different));
+      number.push_back(static_cast<std::int32_t>(i));
+      if (seen.insert(keys.back()).second) wanted.push_back(number.back());
+    }
+    for (const int threads : {1, 3}) {
+      const auto rows = query::from(query::columns<parcel_label>(number, keys)).in(query::Session({.threads = threads}));
+      const auto text = [](auto r) { return r.text; };
+      const auto first = [](auto r) { return r.number; };
+      EXPECT_TRUE(rows.distinct_by(text).select(first).to_vector() == wanted);
+      EXPECT_TRUE(rows.concat(rows).distinct_by([](auto r) { return std::tuple(r.text, 1); }).select(first).to_vector() == wanted);
+      EXPECT_TRUE(rows.intersect_by(rows.where([](auto r) { return r.number % 3 == 0; }), text).count() <= std::ssize(wanted));
+    }
+  }
 }
 TEST(columns_of_inputs, sets_by_several) {
   sets(parcels(1500, 0), parcels(500, 1400), [](auto p) { return std::tuple(p.shelf, p.id % 7, p.to); });

@@ -53,8 +53,8 @@ inline void expect_error_without_folder(const spilling_query& q) {
   EXPECT_TRUE(q.right(s));
 }
 
-// Files may have so many bytes. How much is written depends on which pages were evicted: with room enough, the answer is right. Was it
-// full?
+// Files may have so many bytes. How much is written depends on which pages were evicted: with room enough, the answer is right.
+// Was it full?
 inline bool ran_into_full_disk(const spilling_query& q, std::size_t bytes) {
   const temp_folder at("spill_cases");
   const auto s = q.session(at.name());
