@@ -59,7 +59,10 @@ class world {
     local_ = below(4) == 0 ? plan_.partitions : 1;
     lockstep_ = below(3) == 0;
     kills_left_ = options_.faults && local_ == 1 ? below(6) : 0;
-    return {.partitions = plan_.partitions, .others_from = local_, .most_losses = 1000, .most_misses = 1000};
+    most_losses_ = below(5) == 0 ? 1 : 1000;
+    replayable_ = below(12) != 0;
+    return {.partitions = plan_.partitions, .others_from = local_, .most_losses = most_losses_, .most_misses = 1000,
+            .replayable = replayable_};
   }
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   bool one_in(std::uint64_t n) { return options_.faults && below(n) == 0; }
@@ -105,7 +108,13 @@ class world {
     note(1, id.partition, id.incarnation);
     if (!zombie) find(id)->alive = false;
     else later(below(200), [this, id] { find(id)->alive = false; });
-    later(below(60), [this, id] { tell(host_lost{id, "it was killed"}); });
+    later(below(60), [this, id] { lost(id, "it was killed"); });
+  }
+  // Its end may be told twice, and much later.
+  void lost(host_id id, const char* why) {
+    most_lost_ = std::max(most_lost_, ++losses_[id.partition]);
+    tell(host_lost{id, why});
+    if (one_in(4)) later(below(400), [this, id] { tell(host_lost{id, "it was said to be lost before"}); });
   }
 
   // ------------------------------------------------------------ the master, and messages to and from it
@@ -130,9 +139,10 @@ class world {
         const host_id id = start->host;
         incarnations_[id.partition] = id.incarnation;
         later(below(100), [this, id] {
-          if (one_in(8)) return tell(host_lost{id, "it did not start"});
+          if (one_in(8)) return lost(id, "it did not start");
           processes_.push_back(made(id));
           tell(host_ready{id});
+          if (one_in(6)) later(below(300), [this, id] { tell(host_ready{id}); });
         });
         continue;
       }
@@ -377,30 +387,32 @@ class world {
   void fail(const master::failure& f) {
     over_ = true;
     ++out_.failures;
+    failed_ = true;
+    const bool too_often = most_lost_ > most_losses_ || (!replayable_ && most_lost_);
+    if (!f.task && too_often) return;
     if (!expected_.fails) wrong_ = "it failed: " + f.why + where();
     else if (!f.task) wrong_ = "it failed for another reason: " + f.why;
     else if (f.task->partition != expected_.fails->second) wrong_ = "another partition's error";
     else if (const auto s = steps_.find(expected_.fails->first); s == steps_.end() || s->second.front() != f.task->step)
       wrong_ = "another step's error";
-    failed_ = true;
   }
   void check_end() {
     if (failed_) return;
     if (expected_.fails) wrong_ = "it should have failed";
     else if (answer_ != expected_.answer) wrong_ = "another answer";
     if (!wrong_.empty()) return;
+    if (most_lost_ > most_losses_ || (!replayable_ && most_lost_)) wrong_ = "it goes on after too many losses";
+    kills_left_ = 0;
+    drain();
+    for (const process& p : processes_)
+      if (p.alive && p.id.incarnation == incarnations_[p.id.partition] && !p.sent.empty()) wrong_ = "blocks are left that all have";
     // All that is left goes.
     std::vector<step_id> rest;
     for (const auto& [v, steps] : steps_) rest.insert(rest.end(), steps.begin(), steps.end());
     master_actions actions;
     master_.release(rest, actions);
     act(actions);
-    for (int i = 0; i < 100'000 && !events_.empty(); ++i) {
-      const event e = events_.top();
-      events_.pop();
-      now_ = e.at;
-      e.what();
-    }
+    drain();
     for (const process& p : processes_) {
       if (!p.alive || p.id.incarnation != incarnations_[p.id.partition]) continue;
       if (!p.queue.holds_nothing() || !p.tables.empty() || !p.sent.empty())
@@ -411,12 +423,24 @@ class world {
     if (!master_.holds_nothing()) wrong_ = "steps are left with the master";
   }
 
+  void drain() {
+    for (int i = 0; i < 100'000 && !events_.empty(); ++i) {
+      const event e = events_.top();
+      events_.pop();
+      now_ = e.at;
+      e.what();
+    }
+  }
+
   const options options_;
   std::mt19937_64 random_;
   const plan plan_;
   std::uint32_t local_ = 1;
   bool lockstep_ = false;
   std::uint64_t kills_left_ = 0;
+  std::uint32_t most_losses_ = 1000, most_lost_ = 0;
+  bool replayable_ = true;
+  std::map<std::uint32_t, std::uint32_t> losses_;
   master master_;
   result expected_;
   std::uint64_t now_ = 0, numbers_ = 0;
