@@ -96,7 +96,7 @@ TEST_F(files, are_read_by_groups_and_joins) {
     const auto all = query::read_csv<line>(path).in(s);
     return all.group_by([](auto x) { return x.text; })
         .select([](auto g) { return query::make<line>(g.count(), g.key(), g.sum([](auto x) { return x.weight; })); })
-        .join(all, [](auto g) { return g.text; }, [](auto x) { return x.text; }, [](auto g, auto x) { return g.weight + x.id; })
+        .join(all, [](auto g) { return g.text; }, [](auto x) { return x.text; }, [](auto g, auto x) { return g.weight + x.weight; })
         .sum();
   };
   for (const auto& s : sessions()) EXPECT_EQ(answer(s), answer(one));

@@ -163,6 +163,50 @@ TEST_F(losses, of_all_processes_at_once) {
       2);
 }
 
+// What the first partition has of a round goes when nobody may have to be sent it once more.
+TEST_F(losses, while_the_leader_works_on_the_last_vertex_of_a_round) {
+  const std::vector<point> rows = points(20000);
+  const pid_t here = ::getpid();
+  int calls = 0, kill_at = 0;
+  const auto run = [&](const query::Session& s) {
+    const auto killing = query::opaque([&](const center& c) {
+      if (::getpid() == here && c.id == 0 && kill_at && ++calls == kill_at) {
+        ::kill(query::tests::containers().at(0), SIGKILL);
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+      return c;
+    });
+    const auto all = query::from(rows).in(s);
+    std::vector<center> first;
+    for (int i = 0; i < 4; ++i) first.push_back({i, 500.0 + 2500 * i, 500});
+    // The function that captures by reference runs in this process: behind a sort of few rows, of which it reads some.
+    return query::from(first)
+        .do_while(
+            [&](query::Query<center> now) {
+              const auto centers = query::broadcast(now);
+              const auto distance = [](auto p, auto c) { return (p.x - c.x) * (p.x - c.x); };
+              return all.group_by([centers, distance](auto p) { return centers.arg_min(p, distance); })
+                  .select([](auto g) {
+                    return query::make<center>(g.key(), query::floor(g.sum([](auto p) { return p.x; }) / g.count()), 0.0);
+                  })
+                  .order_by([](auto c) { return c.id; })
+                  .take(100)
+                  .select(killing);
+            },
+            query::times(5))
+        .to_vector();
+  };
+  const auto expected = run(one);
+  for (const int round : {1, 2, 5}) {
+    kill_at = 0;
+    EXPECT_EQ(run(many), expected);
+    kill_at = round;
+    calls = 0;
+    EXPECT_EQ(run(many), expected) << round;
+    EXPECT_GE(calls, round);
+  }
+}
+
 TEST_F(losses, are_explained) {
   const std::vector<point> rows = points(1000);
   const auto slow = query::from(rows)
