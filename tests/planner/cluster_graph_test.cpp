@@ -15,7 +15,8 @@ template <class Q> std::string split(const Q& q, int partitions, reading how, bo
   static const auto cpu = query::runtime::make_cpu_engine();
   const auto graph = query::planner::make_machine_graph(q.to_pipe(), "", options(true));
   query::planner::split_over_partitions(*graph, {partitions, 64, [](const query::ir::type& row) { return cpu->can_travel(row); },
-                                                 [](const query::planner::vertex& v) { return cpu->why_rows_are_sent(v); }, how});
+                                                 [](const query::planner::vertex& v) { return cpu->why_rows_are_sent(v); },
+                                                 [](const query::planner::vertex&) { return false; }, how});
   return dot ? query::planner::explain_dot(*graph) : query::planner::explain(*graph);
 }
 // From the machine graph on: what is above it is the same for both.
