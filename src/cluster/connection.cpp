@@ -58,9 +58,9 @@ bool connection::send(message_kind kind, std::uint64_t query, std::span<const st
   h.bytes = head.size() + rest.size();
   const std::lock_guard hold(sending_);
   if (cut_) return false;
-  // Who does not want to wait any more can say so before the first byte: a message that is cut would be the connection's end for all.
+  // A message that is cut would be the connection's end for all: once it has begun, nobody is asked before the other side had a second.
   bool begun = false;
-  const auto waits = [&](int waited) { return begun ? for_a_minute(waited) : goes_on(waited); };
+  const auto waits = [&](int waited) { return (begun && for_a_second(waited)) || goes_on(waited); };
   struct whole {
     ~whole() { cut = begun && !all; }
     std::atomic<bool>& cut;

@@ -43,7 +43,7 @@ class connection {
   static constexpr auto for_a_minute = [](int waited) { return waited < 60'000; };
   static constexpr auto for_a_second = [](int waited) { return waited < 1'000; };
 
-  // From any thread. False: the other side has ended, or goes_on(milliseconds), which is asked while it takes no first byte, said no;
+  // From any thread. False: the other side has ended, or goes_on(milliseconds that it took nothing), which is asked meanwhile, said no;
   // what that throws comes through. Where a part of the message has gone, nothing can be sent any more.
   bool send(message_kind kind, std::uint64_t query, std::span<const std::byte> head, std::span<const std::byte> rest = {},
             function_ref<bool(int)> goes_on = for_a_minute);

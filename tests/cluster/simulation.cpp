@@ -112,7 +112,7 @@ class world {
   }
   // Its end may be told twice, and much later.
   void lost(host_id id, const char* why) {
-    most_lost_ = std::max(most_lost_, ++losses_[id.partition]);
+    if (known_lost_.insert(name(id)).second) most_lost_ = std::max(most_lost_, ++losses_[id.partition]);
     tell(host_lost{id, why});
     if (one_in(4)) later(below(400), [this, id] { tell(host_lost{id, "it was said to be lost before"}); });
   }
@@ -404,6 +404,7 @@ class world {
     if (most_lost_ > most_losses_ || (!replayable_ && most_lost_)) wrong_ = "it goes on after too many losses";
     kills_left_ = 0;
     drain();
+    if (master_.failed()) return;  // by a loss too many, after the end
     for (const process& p : processes_)
       if (p.alive && p.id.incarnation == incarnations_[p.id.partition] && !p.sent.empty()) wrong_ = "blocks are left that all have";
     // All that is left goes.
@@ -441,6 +442,7 @@ class world {
   std::uint32_t most_losses_ = 1000, most_lost_ = 0;
   bool replayable_ = true;
   std::map<std::uint32_t, std::uint32_t> losses_;
+  std::set<std::uint64_t> known_lost_;
   master master_;
   result expected_;
   std::uint64_t now_ = 0, numbers_ = 0;
