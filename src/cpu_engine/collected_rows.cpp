@@ -7,6 +7,7 @@
 #include <query/cpu/typed_segment.hpp>
 #include <query/errors.hpp>
 
+#include "cpu_engine/column_list.hpp"
 #include "cpu_engine/partitioned_tables.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/table_estimate.hpp"
@@ -114,6 +115,8 @@ std::optional<runtime::vertex_rows> streamed_into_store(const planner::vertex& v
 
 runtime::vertex_rows settled_rows(const runtime::vertex_rows& rows, runtime::run_context& context) {
   if (rows.here() || std::dynamic_pointer_cast<stored_sequence>(rows.kept)) return rows;
+  // Readers of what a loop gives, or of its variable, know records.
+  if (const auto columns = std::dynamic_pointer_cast<column_list>(rows.kept)) return columns->fetch(context);
   const auto made = std::dynamic_pointer_cast<made_tables>(rows.kept);
   if (!made) return rows;
   const vertex_tasks tasks(context, std::vector<detail::binding>{});

@@ -89,6 +89,7 @@ std::size_t heap_as_it_is(const branch& b, const runtime::run_context& context) 
     seen += n;
     if (!whole.columns) bytes += heap_bytes(*b.row, static_cast<const std::byte*>(whole.rows) + first * b.row->size, n);
     for (std::size_t f = 0; whole.columns && f < b.row->field_list.size(); ++f) {
+      if (!b.wanted.empty() && !b.wanted[f]) continue;  // a column that nobody reads may not be in this process
       const ir::type& t = *b.row->field_list[f].of;
       bytes += heap_bytes(t, static_cast<const std::byte*>(whole.columns[f]) + first * t.size, n);
     }

@@ -395,7 +395,8 @@ vertex_rows executor::run_loop(const vertex& v) {
   const detail::logical& n = *v.node;
   // An engine that keeps the rows may read them where they are.
   const planner::branch& start = v.inputs.front();
-  const bool as_it_is = start.table && !context_->streams(*start.table) && start.stages.empty() && start.prefilters.empty();
+  const bool as_it_is = start.table && !start.table->gives_columns && !context_->streams(*start.table) && start.stages.empty() &&
+                        start.prefilters.empty();
   vertex_rows now = as_it_is ? context_->tables.at(start.table) : session_->cpu->keep(start, v.captures, *context_);
   if (now.kept && !now.kept->stays() && !all_on_cpu()) context_->fetched(now);
   const struct loop_scope {

@@ -201,6 +201,19 @@ TEST_F(processes, run_queries_within_functions) {
   }
 }
 
+// Estimates of memory look at columns that are here: others have addresses, and no memory.
+TEST_F(processes, columns_that_nobody_reads_are_not_there) {
+  std::vector<std::int32_t> id(1000), shelf(1000);
+  std::vector<double> price(1000);
+  std::vector<std::string> name(1000, "a name that is longer than a short string");
+  for (int i = 0; i < 1000; ++i) id[static_cast<std::size_t>(i)] = i;
+  const auto all = query::from(query::columns<item>(id, shelf, price, name)).in(many);
+  const auto other = query::from(rows).take(2);
+  const auto pairs = all.cross_join(other, [](auto a, auto b) { return query::make<item>(a.id, b.shelf, a.price, b.name); });
+  EXPECT_EQ(pairs.count(), 2000u);
+  EXPECT_EQ(pairs.where([](auto t) { return t.id >= 0; }).to_vector().size(), 2000u);
+}
+
 TEST_F(processes, stop_while_rows_are_on_their_way) {
   const auto first = others();
   std::vector<std::int64_t> many_rows(3'000'000, 1);

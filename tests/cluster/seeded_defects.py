@@ -17,14 +17,11 @@ MASTER, QUEUE = "src/cluster/master/master.cpp", "src/cluster/container/task_que
 # What is wrong, where, the code as it is, and with the defect.
 DEFECTS = [
     ("answers of earlier attempts are taken", MASTER, "known.attempt == t.attempt && known.host == h", "known.host == h"),
-    ("answers of lost processes are taken", MASTER, "known.attempt == t.attempt && known.host == h", "known.attempt == t.attempt"),
     ("answers that come twice are taken", MASTER, "return known.is == state::asked && known.attempt", "return known.attempt"),
     ("a task runs before its process is there", MASTER, "if (failed_ || hosts_[p].now != host::is::ready ||", "if (failed_ ||"),
-    ("a task runs before what it reads", MASTER, "if (is != state::asked && is != state::done) return false;", ""),
     ("a receiver begins before all have sent", MASTER, "return sending.done == sending.tasks.size() &&", "return sending.done > 0 &&"),
-    ("a sender's missing bucket is not noticed", MASTER, "return has_bucket(t.only, t.result, p); });", "return true; });"),
-    ("what runs again makes the first bucket alone", MASTER, "else wanted.push_back(p);", "else if (!p) wanted.push_back(p);"),
-    ("all receivers get the first bucket", MASTER, "return sent.result.blocks.size() == 1 ? 0 : receiver; }", "return 0; }"),
+    ("what runs again makes the first bucket alone", MASTER, "else wanted.push_back(p);", "else wanted.push_back(0);"),
+    ("all receivers get the first bucket", MASTER, "return sent.blocks.size() == 1 ? 0 : receiver; }", "return 0; }"),
     ("senders are named in reverse", MASTER, "run.task.blocks.push_back(block_for(k.what.receives, q, at));",
      "run.task.blocks.push_back(block_for(k.what.receives, senders - 1 - q, at));"),
     ("a lost process's running tasks are not asked for again", MASTER, "if (t.is == state::asked) set(k, p, state::waiting);", ""),
@@ -35,8 +32,6 @@ DEFECTS = [
      "leaves_rows(k.what.does)) set(k, p, state::idle);"),
     ("rows that somebody wants are not computed again", MASTER,
      "if (k.tasks[p].is == state::idle && !k.released && leaves_rows(k.what.does)) set(k, p, state::waiting);", ""),
-    ("what a lost task read is not computed again", MASTER, "of.tasks[p].is == state::idle) want(of, p);",
-     "of.tasks[p].is == state::idle) continue;"),
     ("blocks that are gone are not made again", MASTER, "if (sender.is == state::idle || lacks) want(sending, q);", ""),
     ("no process takes a lost one's place", MASTER, "out.push_back(start_host{host_of(p)});\n  for (auto& [id, k]", "for (auto& [id, k]"),
     ("nothing is asked of a new process", MASTER, "for (const auto& [id, k] : steps_) try_run(id, e.host.partition, out);", ""),
@@ -51,24 +46,25 @@ DEFECTS = [
      "out.push_back(redirect{e.host, e.task, block_for(e.wanted.step, q, e.task.partition)});", ""),
     ("the first error that comes is the query's", MASTER, "if (!fails_at_ || at < *fails_at_) fails_at_ = at;", "fails_at_ = at;"),
     ("tasks before the one that failed do not go on", MASTER,
-     "if (k.tasks[p].is == state::waiting || k.tasks[p].is == state::asked) return;", ""),
-    ("blocks go while somebody waits for them", MASTER, "if (read_later || !(k.released", "if (!(k.released"),
+     "if (k.tasks[p].is == state::waiting || k.tasks[p].is == state::asked) return;", "(void)k;"),
+    ("blocks go while somebody waits for them", MASTER, "if (read_later) return;", ""),
+    ("losses have no limit", MASTER, "if (++h.losses > options_.most_losses || !options_.replayable)", "if (!options_.replayable)"),
+    ("sources that cannot be read twice are", MASTER, "if (++h.losses > options_.most_losses || !options_.replayable)",
+     "if (++h.losses > options_.most_losses)"),
+    ("a loss that is told twice counts twice", MASTER, "if (p >= hosts_.size() || local(p) || host_of(p) != e.host) return;",
+     "if (p >= hosts_.size() || local(p)) return;"),
+    ("a sender that lacks a bucket is not asked again", MASTER, "if (!lacking) return;", "return;"),
     ("nothing is ever given up", MASTER, "out.push_back(drop{host_of(p), s});", ""),
     ("blocks are kept until the end", MASTER, "|| (sends && !k.readers.empty()))) return;", ")) return;\n  if (sends) return;"),
     ("a task begins before its blocks are here", QUEUE,
      "[](state s) { return s != state::here; })) return false;", "[](state) { return false; })) return false;"),
     ("a task begins before its rows are here", QUEUE, "return held_.contains(s); });", "return true; });"),
-    ("a table is overwritten before it was read", QUEUE,
-     "return read != held_.end() && read->second.vertex == next.vertex;", "return false;"),
-    ("what is sent again waits for the rows of its vertex", QUEUE,
-     "leaves_rows(next.does) == leaves_rows(earlier.does)) return true;", "true) return true;"),
     ("more is on its way than the window", QUEUE, "if (on_the_way_ && on_the_way_ + bytes > options_.window) continue;", ""),
     ("another block than the one that is wanted is taken", QUEUE,
      "w->blocks[i] == state::on_the_way && w->task.blocks[i] == e.what) {\n        w->blocks[i] = state::here;",
      "w->blocks[i] == state::on_the_way) {\n        w->blocks[i] = state::here;"),
     ("a block that is on its way is pulled once more", QUEUE, "if (is == state::on_the_way && known == e.instead) continue;", ""),
     ("a missing block is not reported", QUEUE, "out.push_back(say_missing{e.task, e.what, e.gone});", ""),
-    ("an earlier attempt stays in the queue", QUEUE, "entries_.erase(earlier);", ""),
     ("blocks that are not wanted stay", QUEUE, "  out.push_back(discard{e.task, e.what});\n}", "}"),
 ]
 
@@ -112,7 +108,10 @@ def run(folder, seeds):
             return f"{what}: its code is there {text.count(right)} times"
         changed = folder / f"defect{number}.cpp"
         changed.write_text(text.replace(right, wrong))
-        compiled(changed, folder / f"defect{number}.o")
+        try:
+            compiled(changed, folder / f"defect{number}.o")
+        except subprocess.CalledProcessError:
+            return f"{what}: it does not compile"
         others = [o for s, o in whole.items() if s != source]
         return None if found(f"defect{number}", [folder / f"defect{number}.o", *others]) else f"{what}: not found"
 

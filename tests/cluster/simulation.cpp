@@ -201,6 +201,7 @@ class world {
     --pulls_[id];
     const process* const from = find(want.what.at);
     if (!from || !from->alive || one_in(40)) return put(*p, not_pulled{want.task, want.what, false});
+    if (one_in(80)) find(want.what.at)->sent.erase(want.what.step);  // it has no file any more, say
     const auto held = from->sent.find(want.what.step);
     if (held == from->sent.end() || held->second.first != want.what.attempt) return put(*p, not_pulled{want.task, want.what, true});
     p->inbox[{want.task.step, want.task.attempt}][name(want.what)] = held->second.second.at(want.what.bucket);
@@ -251,8 +252,8 @@ class world {
           if (!inbox.contains(name(b))) wrong_ = "a task begins without a block" + where();
           if (sum(inbox[name(b)]) != b.size.checksum) wrong_ = "a block is another than the master said" + where();
           all.insert(all.end(), inbox[name(b)].begin(), inbox[name(b)].end());
+          inbox.erase(name(b));
         }
-        p.inbox.erase({t.id.step, t.id.attempt});
         p.tables[t.vertex] = std::move(all);
         break;
       }

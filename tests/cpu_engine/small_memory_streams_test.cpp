@@ -119,9 +119,6 @@ TEST(small_memory_streams, windows) {
   expect_alike("of a traced function", [](const query::Session& s) {
     return changed(s).window(3, [](auto run) { return query::sum(run, [](auto r) { return r.time - r.value; }); });
   }, in_order);
-  expect_alike("as lists", [](const query::Session& s) {
-    return source(s).take(rows / 2).select([](auto r) { return r.value; }).window(2);
-  }, in_order);
   expect_alike("longer than a piece", [](const query::Session& s) {
     return changed(s).window(100'000, [](std::span<const Reading> run) { return total_of(run.first(3)); }, 10);
   }, in_order);

@@ -77,16 +77,12 @@ void task_queue::on(const worked& e, queue_actions&) {
   entries_.erase(found);
 }
 
-// Has `next` to wait for the earlier one? It may read what that makes, be of the same vertex, or put a table in the place of one that is
-// still to be read. What a process is asked to send again must not wait for tasks that wait for the process it is for.
+// Has `next` to wait for the earlier one? It may read what that makes, or make the same table. A table of a vertex that runs again, in the
+// next round of a loop, takes the place of one that all have read: its step was given up.
 bool task_queue::comes_behind(const cluster::task& next, const cluster::task& earlier) const {
   const auto& reads = next.reads;
   if (std::find(reads.begin(), reads.end(), earlier.id.step) != reads.end()) return true;
-  if (next.vertex == earlier.vertex && leaves_rows(next.does) == leaves_rows(earlier.does)) return true;
-  return leaves_rows(next.does) && std::any_of(earlier.reads.begin(), earlier.reads.end(), [&](step_id s) {
-    const auto read = held_.find(s);
-    return read != held_.end() && read->second.vertex == next.vertex;
-  });
+  return next.vertex == earlier.vertex && leaves_rows(next.does) == leaves_rows(earlier.does);
 }
 
 bool task_queue::may_begin(std::size_t number) const {
