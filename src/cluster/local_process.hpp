@@ -27,7 +27,7 @@ namespace query::cluster {
 
 class local_process {
  public:
-  // Who runs a query: called on the process's thread.
+  // The driver of a query. The process's reader thread calls it.
   class listener {
    public:
     virtual ~listener() = default;

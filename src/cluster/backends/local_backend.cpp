@@ -1,6 +1,5 @@
 // "local:4": child processes, each with a socket pair, which needs no proof.
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include <query/errors.hpp>
 
 #include "cluster/backends/backend.hpp"
+#include "cluster/backends/spawned_process.hpp"
 #include "cluster/container/container.hpp"
 
 extern char** environ;
@@ -37,33 +37,10 @@ std::vector<std::string> environment_there() {
   return all;
 }
 
-// This program in a process of its own: with the socket, the standard streams and no other descriptor; signals of a terminal do not reach
-// it.
+// This program in a process of its own: with the socket and the standard streams.
 pid_t start_process(int socket) {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t how;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_adddup2(&files, socket, fd_there);
-  ::posix_spawn_file_actions_addclosefrom_np(&files, fd_there + 1);
-  ::posix_spawnattr_init(&how);
-  sigset_t none, standard;
-  ::sigemptyset(&none);
-  ::sigfillset(&standard);
-  ::posix_spawnattr_setsigmask(&how, &none);
-  ::posix_spawnattr_setsigdefault(&how, &standard);
-  ::posix_spawnattr_setpgroup(&how, 0);
-  ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::vector<std::string> environment = environment_there();
-  std::vector<char*> variables;
-  for (std::string& e : environment) variables.push_back(e.data());
-  variables.push_back(nullptr);
-  std::string name = program_invocation_name;
-  char* arguments[] = {name.data(), nullptr};
-  pid_t process = -1;
-  const int error = ::posix_spawn(&process, "/proc/self/exe", &files, &how, arguments, variables.data());
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&how);
-  if (error) throw cluster_error(std::string("cluster: a process of this program cannot be started: ") + std::strerror(error));
+  const pid_t process = spawn("/proc/self/exe", {program_invocation_name}, environment_there(), {{socket, fd_there}}, fd_there);
+  if (process < 0) throw cluster_error(std::string("cluster: a process of this program cannot be started: ") + std::strerror(errno));
   return process;
 }
 

@@ -52,7 +52,7 @@ std::vector<std::string> shipped_program() {
   return all;
 }
 
-// What is known of the containers of a session. Of any thread.
+// The containers of a session, as far as this process knows. Any thread may use it.
 class containers_state {
  public:
   struct run {
@@ -107,7 +107,7 @@ class ray_container final : public container_process {
       if (r.ended) how = r.how;
       return r.ended || !s.failed.empty();
     };
-    // Whoever waits for the container's rows has to know soon; why it ended can be known later, as when its host is gone.
+    // A query that waits for the container's rows learns of the end at once. The reason may come later, for example if the host is gone.
     if (!all_->wait(100ms, ended)) kill();
     return how;
   }

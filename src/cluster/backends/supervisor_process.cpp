@@ -1,7 +1,6 @@
 #include "cluster/backends/supervisor_process.hpp"
 
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -18,6 +17,7 @@
 
 #include <query/errors.hpp>
 
+#include "cluster/backends/spawned_process.hpp"
 #include "cluster/backends/supervisor_text.hpp"
 
 extern char** environ;
@@ -60,35 +60,13 @@ supervisor_process::supervisor_process(const std::string& cluster)
     throw cluster_error(std::string("cluster: no socket: ") + std::strerror(errno));
   socket_ = transport::file_descriptor(sockets[0]);
   const transport::file_descriptor theirs(sockets[1]);
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t how;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_adddup2(&files, theirs.get(), control_there);
-  ::posix_spawn_file_actions_adddup2(&files, errors_.get(), 1);
-  ::posix_spawn_file_actions_adddup2(&files, errors_.get(), 2);
-  ::posix_spawn_file_actions_adddup2(&files, program_.get(), program_there);
-  ::posix_spawn_file_actions_addclosefrom_np(&files, program_there + 1);
-  ::posix_spawnattr_init(&how);
-  sigset_t none, standard;
-  ::sigemptyset(&none);
-  ::sigfillset(&standard);
-  ::posix_spawnattr_setsigmask(&how, &none);
-  ::posix_spawnattr_setsigdefault(&how, &standard);
-  ::posix_spawnattr_setpgroup(&how, 0);
-  ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   std::vector<std::string> environment;
   for (char** e = environ; *e; ++e)
     if (!std::string_view(*e).starts_with("LD_PRELOAD=")) environment.emplace_back(*e);
   environment.emplace_back("RAY_USAGE_STATS_ENABLED=0");
-  std::vector<char*> variables;
-  for (std::string& e : environment) variables.push_back(e.data());
-  variables.push_back(nullptr);
-  std::string unbuffered = "-u", text = "/proc/self/fd/" + std::to_string(program_there);
-  char* arguments[] = {python.data(), unbuffered.data(), text.data(), nullptr};
-  const int error = ::posix_spawn(&process_, python.c_str(), &files, &how, arguments, variables.data());
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&how);
-  if (error) throw cluster_error("cluster: " + cluster + ": " + python + " cannot be started: " + std::strerror(error));
+  process_ = spawn(python.c_str(), {python, "-u", "/proc/self/fd/" + std::to_string(program_there)}, std::move(environment),
+                   {{theirs.get(), control_there}, {errors_.get(), 1}, {errors_.get(), 2}, {program_.get(), program_there}}, program_there);
+  if (process_ < 0) throw cluster_error("cluster: " + cluster + ": " + python + " cannot be started: " + std::strerror(errno));
 }
 
 supervisor_process::~supervisor_process() {

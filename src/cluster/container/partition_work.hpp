@@ -41,7 +41,7 @@ class partition_work {
                  runtime::executor& runs)
       : graph_(&graph), session_(&session), context_(&context), runs_(&runs), exchanges_(session, runs, context) {}
 
-  // Of one thread.
+  // One thread calls these.
   task_result work(const task& t);
   void forget(const forget_rows& gone);
   // Of vertices that have no step, and of waits.
@@ -49,7 +49,7 @@ class partition_work {
   void in_name_of(const planner::vertex& v, function_ref<void()> f) { runs_->in_name_of(v, f); }
   runtime::exchange_side& exchanges() { return exchanges_; }
 
-  // Of any thread.
+  // Any thread may call these.
   void arrived(const task_id& t, const block& b, shared_pages pages);
   void discard(const task_id& t, const block& b);
   const std::shared_ptr<block_store>& blocks() const { return blocks_; }

@@ -1,5 +1,5 @@
-// What a process does for a partition of one query, and when: it pulls the blocks that a task needs, works on one task at a time, and keeps
-// what later tasks read. A state machine like master/master.hpp, with that master on one side and who works and pulls on the other.
+// The queue of a process for its partition of one query. It pulls the blocks that a task needs, lets one task run at a time, and keeps what
+// later tasks read. It is a state machine like master/master.hpp: the master talks to it, and its driver pulls and works for it.
 //
 //   task_queue q({.window = 64 << 20});
 //   q.handle(task{...}, actions);                     // pull{...}, work_on{...}

@@ -1,0 +1,172 @@
+// The other processes of a query, as its leader starts them, sends them the plan and hears them.
+#include <algorithm>
+#include <utility>
+
+#include <query/errors.hpp>
+
+#include "cluster/bytes.hpp"
+#include "cluster/master/leader.hpp"
+#include "cluster/messages.hpp"
+#include "cluster/sent_errors.hpp"
+#include "runtime/partition_bounds.hpp"
+
+namespace query::cluster {
+
+using planner::vertex;
+using runtime::row_page;
+
+// ---------------------------------------------------------------- what others say
+void leader_inbox::put(said s) {
+  const std::lock_guard hold(lock_);
+  said_.push_back(std::move(s));
+  some_.notify_one();
+}
+void leader_inbox::put(block_puller::outcome o) {
+  const std::lock_guard hold(lock_);
+  pulled_.push_back(std::move(o));
+  some_.notify_one();
+}
+void leader_inbox::take(std::deque<said>& from_processes, std::deque<block_puller::outcome>& pulled, bool wait) {
+  constexpr std::chrono::milliseconds a_moment{20};
+  std::unique_lock hold(lock_);
+  if (wait) some_.wait_for(hold, a_moment, [&] { return !said_.empty() || !pulled_.empty(); });
+  from_processes.swap(said_);
+  pulled.swap(pulled_);
+}
+
+// ---------------------------------------------------------------- other processes
+// All are started before anyone's plan is sent.
+void leader::start_hosts() {
+  while (!to_start_.empty()) {
+    const std::vector<host_id> now = std::exchange(to_start_, {});
+    const auto guarded = [&](const host_id& host, auto step) {
+      try {
+        step();
+        return true;
+      } catch (const runtime::process_lost& e) {
+        tell(host_lost{host, e.what()});
+        return false;
+      }
+    };
+    std::vector<std::shared_ptr<local_process>> processes;
+    for (const host_id& host : now) processes.push_back(cluster_->living(host.partition));
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const host_id& host = now[i];
+      if (!guarded(host, [&] {
+            processes[i]->open(query_, inbox_, host);
+            there_[host.partition] = {processes[i], host, processes[i]->listens_at(all_[0].context->cancel)};
+            send_plan(*processes[i], host);
+          }))
+        continue;
+      // Every process pulls blocks from every other one, so each learns the address of a process before a task names that process.
+      byte_writer peer;
+      peer.put(host);
+      peer.put_text(there_[host.partition].where);
+      pulls_->peer(host, there_[host.partition].where);
+      for (const there& t : there_)
+        if (t.process && t.as != host) send(t.as, message_kind::peer, peer.bytes());
+      const auto introduce = [&](const host_id& other, const std::string& where) {
+        byte_writer w;
+        w.put(other);
+        w.put_text(where);
+        send(host, message_kind::peer, w.bytes());
+      };
+      introduce({0, 1}, cluster_->blocks().where());
+      for (const there& t : there_)
+        if (t.process && t.as != host) introduce(t.as, t.where);
+      tell(host_ready{host});
+    }
+  }
+}
+
+void leader::send_plan(local_process& to, const host_id& as) {
+  runtime::run_context& context = *all_[0].context;
+  const sent_plan& plan = sent_->plan;
+  byte_writer head;
+  write_modules(head, sent_->modules);
+  head.put(as);
+  head.put(static_cast<std::uint8_t>(context.verify));
+  std::vector<std::uint64_t> left_to_joins;
+  for (const vertex* v : context.left_to_joins) left_to_joins.push_back(numbers_.at(v));
+  write_list(head, left_to_joins);
+  to.send(message_kind::plan, query_, context.cancel, head.bytes(), plan.bytes);
+  const auto send_page = [&](const rows_header& h, const row_page* page) {
+    std::span<const std::byte> rest;
+    if (page) rest = {page->bytes.as<const std::byte>(), page->bytes.size()};
+    to.send(message_kind::rows, query_, context.cancel, std::as_bytes(std::span(&h, 1)), rest);
+  };
+  // A few pages at a time: they take memory here.
+  const auto send_table = [&](const detail::table& rows, rows_of of, std::uint64_t number, std::uint64_t part) {
+    constexpr std::size_t at_once = std::size_t{4} << 20;
+    const std::size_t step = std::max<std::size_t>(at_once / rows.type->size, 1);
+    for (std::size_t i = 0; i < rows.n; i += step) {
+      context.cancel.check();
+      detail::table some = rows;
+      some.rows = static_cast<const std::byte*>(rows.rows) + i * rows.type->size;
+      some.n = std::min(step, rows.n - i);
+      for (const row_page& p : context.local->pages_of(some, context)) send_page({of, 0, 0, 0, p.rows}, &p);
+    }
+    send_page({of, 1, number, part, rows.n}, nullptr);
+  };
+  for (std::size_t s = 0; s < plan.sources.size(); ++s) {
+    const sent_source& source = plan.sources[s];
+    detail::row_block whole;
+    source.node->view(source.node->source.get(), whole);
+    const auto tables = parts_of(*source.node, runtime::even_end(whole.n, parts(), as.partition),
+                                 runtime::even_end(whole.n, parts(), as.partition + 1));
+    for (std::size_t i = 0; i < tables.size(); ++i)
+      if (context.verify || source.reads(i)) send_table(tables[i], rows_of::source, s, i);
+  }
+  for (std::size_t c = 0; c < plan.captured.size(); ++c) {
+    detail::table t;
+    t.rows = plan.captured[c]->data;
+    t.n = plan.captured[c]->size;
+    t.type = plan.captured[c]->element;
+    send_table(t, rows_of::capture, c, 0);
+  }
+}
+
+// A process that is gone is heard of by itself.
+void leader::send(const host_id& to, message_kind kind, std::span<const std::byte> what) {
+  const there& t = there_[to.partition];
+  if (!t.process || t.as != to) return;
+  try {
+    t.process->send(kind, query_, all_[0].context->cancel, what);
+  } catch (const runtime::process_lost& e) {
+    inbox_->lost(to, e.what());
+  }
+}
+
+void leader::heard(leader_inbox::said& s) {
+  if (!s.what) {
+    if (there_[s.from.partition].as == s.from) there_[s.from.partition] = {};
+    return tell(host_lost{s.from, s.why});
+  }
+  byte_reader from(s.what->bytes);
+  switch (s.what->kind) {
+    case message_kind::done: {
+      task_id t;
+      task_result r = read_result(from, t);
+      count_done(t, r);
+      return tell(task_done{t, s.from, std::move(r)});
+    }
+    case message_kind::missing: {
+      const auto m = from.get<task_block>();
+      return tell(block_missing{m.task, s.from, m.block, m.gone != 0});
+    }
+    case message_kind::failed: {
+      const auto t = from.get<task_id>();
+      const local_process* const process = there_[s.from.partition].process.get();
+      try {
+        rethrow(from, process ? process->name() : "a process that was lost");
+      } catch (...) {
+        if (t.step == 0) throw;  // its plan, or its rows
+        errors_[{t.step, t.partition}] = std::current_exception();
+      }
+      return tell(task_failed{t, s.from});
+    }
+    default: throw cluster_error("cluster: a process sent what nobody asked for");
+  }
+}
+
+}  // namespace query::cluster
