@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -19,16 +20,18 @@
 #include "cluster/sent_plan.hpp"
 #include "data/file_source.hpp"
 #include "ir/serialise.hpp"
+#include "planner/cluster_graph.hpp"
 
 namespace query::cluster {
 
 template <bool Writes> class plan_archive {
  public:
-  plan_archive(const planner::machine_graph& g, const program& here) requires Writes : here_(&here) {
+  plan_archive(const planner::machine_graph& g, const program& here, cached_number number_of_cached) requires Writes
+      : here_(&here), number_of_cached_(number_of_cached) {
     for (const auto& v : g.vertices) vertex_numbers_.emplace(v.get(), vertex_numbers_.size());
   }
-  plan_archive(std::span<const std::byte> bytes, const program& here, received_plan& plan) requires(!Writes)
-      : here_(&here), from_(bytes), plan_(&plan) {}
+  plan_archive(std::span<const std::byte> bytes, const program& here, received_plan& plan, kept_of_plans& kept) requires(!Writes)
+      : here_(&here), from_(bytes), plan_(&plan), kept_(&kept) {}
 
   // ---------------------------------------------------------------- plain values
   template <class T> requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void value(T& x) {
@@ -130,7 +133,7 @@ template <bool Writes> class plan_archive {
       std::vector<const ir::type*> used;
       list(used, [&](const ir::type*& x) { type(x); });
       t.owner = std::make_shared<ir::arena>();
-      t.root = ir::deserialise(from_.get_raw(from_.get_count(1)), *t.owner, *plan_->types,
+      t.root = ir::deserialise(from_.get_raw(from_.get_count(1)), *t.owner, kept_->types,
                                [&](std::string_view name, std::size_t size) -> const ir::type* {
                                  for (const ir::type* x : types_)
                                    if (x && x->name == name && x->size == size) return x;
@@ -240,7 +243,7 @@ template <bool Writes> class plan_archive {
       to_.put(std::uint64_t{bytes.size()});
       to_.put_raw(bytes.data(), bytes.size());
     } else {
-      t = ir::deserialise_type(from_.get_raw(from_.get_count(1)), *plan_->types);
+      t = ir::deserialise_type(from_.get_raw(from_.get_count(1)), kept_->types);
     }
   }
 
@@ -284,6 +287,13 @@ template <bool Writes> class plan_archive {
     values(n.count, n.step, n.seed, n.all);
     code(n.rows_call);
     if (n.what == detail::verb::source_file) file(n);
+    if (n.what == detail::verb::source_stream) range(n);
+    if (n.what == detail::verb::cached) {
+      std::uint64_t number = 0;
+      if constexpr (Writes) number = (*number_of_cached_)(n.kept_as);
+      value(number);
+      if constexpr (!Writes) n.kept_as = kept_->name_of(number);
+    }
     if (n.what == detail::verb::group_join) {  // the type of the lists of matches
       const auto* lists = static_cast<const ir::type*>(n.source.get());
       type(lists);
@@ -291,6 +301,14 @@ template <bool Writes> class plan_archive {
     }
     values(n.slot, n.previous_slot, n.next_slot, n.most_rounds);
     code(n.loop_test);
+  }
+  void range(detail::logical& n) {
+    if (Writes && !planner::is_range(n)) throw cannot_travel{"its rows come from a function"};
+    code(n.open);
+    auto bytes = std::make_shared<std::array<std::uint64_t, planner::range_bytes / sizeof(std::uint64_t)>>();
+    if constexpr (Writes) std::memcpy(bytes->data(), n.source.get(), planner::range_bytes);
+    for (std::uint64_t& word : *bytes) value(word);
+    if constexpr (!Writes) n.source = bytes;
   }
   // By its name from the root: others may have another working directory.
   void file(detail::logical& n) {
@@ -462,6 +480,8 @@ template <bool Writes> class plan_archive {
   const program* here_;
   byte_reader from_{{}};
   received_plan* plan_ = nullptr;
+  std::optional<cached_number> number_of_cached_;
+  kept_of_plans* kept_ = nullptr;
   mapped_memory memory_;
   std::unordered_map<const planner::vertex*, std::uint64_t> vertex_numbers_;
   std::unordered_map<const detail::logical*, std::uint64_t> verb_numbers_;

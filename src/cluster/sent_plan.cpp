@@ -62,11 +62,13 @@ std::vector<bool> wanted_of(const detail::logical& source, const planner::machin
 
 }  // namespace
 
-sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here) {
-  plan_archive<true> to(g, here);
+sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here,
+                     cached_number number_of_cached) {
+  plan_archive<true> to(g, here, number_of_cached);
   planner::column_options chosen = forms;
   forms_of(to, chosen);
-  to.graph(const_cast<planner::machine_graph&>(g), [](const planner::branch& b) { return planner::is_divided(b); });  // which only reads it
+  const auto rows_follow = [](const planner::branch& b) { return planner::is_divided(b) && !planner::is_range(*b.source); };
+  to.graph(const_cast<planner::machine_graph&>(g), rows_follow);  // which only reads it
   sent_plan sent{to.to_.take(), {}, std::move(to.captured)};
   const planner::graph_copy as_it_runs = planner::copy_of(g);
   planner::choose_columns(*as_it_runs.graph, forms);
@@ -74,10 +76,20 @@ sent_plan write_plan(const planner::machine_graph& g, const planner::column_opti
   return sent;
 }
 
-received_plan read_plan(std::span<const std::byte> bytes, const program& here) {
+std::shared_ptr<const void> kept_of_plans::name_of(std::uint64_t cached) {
+  std::shared_ptr<const void>& name = names_[cached];
+  if (!name) name = std::make_shared<std::uint64_t>(cached);
+  return name;
+}
+void kept_of_plans::forget(std::span<const std::uint64_t> cached) {
+  for (const std::uint64_t number : cached) names_.erase(number);
+}
+
+received_plan read_plan(std::span<const std::byte> bytes, const program& here, kept_of_plans& kept) {
+  const std::lock_guard hold(kept.lock);
   received_plan plan;
   plan.graph = std::make_unique<planner::machine_graph>();
-  plan_archive<false> from(bytes, here, plan);
+  plan_archive<false> from(bytes, here, plan, kept);
   forms_of(from, plan.forms);
   from.graph(*plan.graph, [](const planner::branch&) { return false; });
   return plan;

@@ -6,7 +6,7 @@
 // Source: docs/design/028.
 //
 //   sent_plan plan = write_plan(graph, options, here);               // throws cannot_travel; `verb` names the one that stays
-//   received_plan there = read_plan(plan.bytes, program_there);
+//   received_plan there = read_plan(plan.bytes, program_there, kept);
 //   there.sources[i].receive(column, table);                         // for each of plan.sources
 //   complete(there, verified);                                       // the forms of its functions; throws user_error
 #pragma once
@@ -15,11 +15,15 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <query/detail/function_ref.hpp>
 
 #include "cluster/closure_image.hpp"
 #include "cluster/program.hpp"
@@ -45,7 +49,9 @@ struct sent_plan {
   std::vector<sent_source> sources;
   std::vector<std::shared_ptr<const detail::capture>> captured;  // whose rows are to follow, all of them
 };
-sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here);
+using cached_number = function_ref<std::uint64_t(const std::shared_ptr<const void>& kept_as)>;  // of a cached() query
+sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here,
+                     cached_number number_of_cached);
 
 // Rows that came from the master, as the source of a branch.
 class received_source {
@@ -85,9 +91,19 @@ struct received_plan {
   // What the graph refers to.
   std::vector<std::shared_ptr<detail::logical>> verbs;
   std::deque<std::string> texts;
-  std::unique_ptr<ir::type_registry> types = std::make_unique<ir::type_registry>();
 };
-received_plan read_plan(std::span<const std::byte> bytes, const program& here);
+// What a process keeps of its plans from query to query: types, as cached rows have them, and the names of these by their queries' numbers.
+class kept_of_plans {
+ public:
+  ir::type_registry types;
+  std::shared_ptr<const void> name_of(std::uint64_t cached);
+  void forget(std::span<const std::uint64_t> cached);
+  std::mutex lock;  // who reads a plan holds it
+
+ private:
+  std::unordered_map<std::uint64_t, std::shared_ptr<const void>> names_;
+};
+received_plan read_plan(std::span<const std::byte> bytes, const program& here, kept_of_plans& kept);
 void complete(received_plan& plan, bool verified);  // of verified queries all functions run as compiled
 
 }  // namespace query::cluster

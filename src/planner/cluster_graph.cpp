@@ -29,9 +29,16 @@ std::string_view name_of(exchange way) {
   return "";
 }
 
+// Sums of fractions depend on where they begin, so ranges of these are none.
+bool is_range(const logical& source) {
+  return source.what == verb::source_stream && source.count && source.step == 1 && ir::is_integer(source.row->k);
+}
+
 // Arrow data are converted as a whole, for all readers.
 bool is_divided(const branch& b) {
-  if (!b.source || !b.source->view || b.source->options) return false;
+  if (!b.source || b.source->options) return false;
+  if (is_range(*b.source)) return b.source->count >= least_divided_range;
+  if (!b.source->view) return false;
   return b.source->what == verb::source_rows || b.source->what == verb::source_columns;
 }
 
@@ -152,6 +159,12 @@ class splitting {
         const int parts = at_ease(v.inputs[0], captures);
         if (parts == 1) one(v.inputs[1], captures, false);
         else all_to_each(v.inputs[1], captures);
+        return parts;
+      }
+      case verb::cached: {
+        if (v.ordered) return in_one(v, captures);
+        const int parts = at_ease(v.inputs.front(), captures);
+        if (parts > 1 && v.slots.empty()) v.notes.push_back("each partition keeps its rows");
         return parts;
       }
       case verb::order_by:

@@ -1,10 +1,11 @@
 // The cluster graph: a machine graph whose vertices run in one partition or in all, with exchanges where rows have to change partition.
 //
 // Every partition runs the same machine graph over its own part of the sources: rows [p * n / parts, (p + 1) * n / parts) of a
-// container in memory, and of a large file the records that begin within such a part of its bytes. So partitions, one after the other,
-// give the rows of a source in order, and of everything that keeps their order.
+// container in memory or of a range, and of a large file the records that begin within such a part of its bytes. So partitions, one
+// after the other, give the rows of a source in order, and of everything that keeps their order.
 //
-// - Verbs that look at rows one by one run where their rows are, and so do folds, which are merged.
+// - Verbs that look at rows one by one run where their rows are, and so do folds, which are merged. So does cached(): each partition
+//   keeps its rows for queries to come.
 // - Groups, joins and sets run behind an exchange by the hash of their keys: group_by and aggregate send states of groups. A small other
 //   side of a join is sent to each partition.
 // - Sorts run behind an exchange by range.
@@ -19,6 +20,7 @@
 // Source: M. Isard et al., Dryad: Distributed Data-Parallel Programs from Sequential Building Blocks, EuroSys 2007 (stages and exchanges).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -44,6 +46,11 @@ void split_over_partitions(machine_graph& g, const cluster_options& options);
 
 // Rows of the branch are divided over partitions, where it starts from this source.
 bool is_divided(const branch& b);
+
+// What range() gives, if that are whole numbers: each partition makes its own.
+bool is_range(const logical& source);
+inline constexpr std::size_t range_bytes = 16;               // of what its `source` points to
+inline constexpr std::uint64_t least_divided_range = 1024;   // numbers
 
 struct graph_copy {
   std::unique_ptr<machine_graph> graph;

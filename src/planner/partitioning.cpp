@@ -115,6 +115,7 @@ class following {
     if (v.partitions == 1 || v.limit != ~0ull) return false;
     if (!v.node) return lie_in(v, e);
     switch (v.node->what) {
+      case verb::cached:
       case verb::distinct:
       case verb::union_with:
       case verb::intersect:

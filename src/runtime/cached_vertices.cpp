@@ -10,7 +10,13 @@ using planner::vertex;
 
 bool is_cached(const vertex& v) { return v.node && v.node->what == detail::verb::cached && v.slots.empty(); }
 
-cached_vertices find_cached_vertices(const planner::machine_graph& graph, session_state& session) {
+cached_part part_of(const vertex& v, std::uint32_t partition) {
+  if (v.partitions == 1) return {};
+  return {partition, static_cast<std::uint32_t>(v.partitions)};
+}
+
+cached_vertices find_cached_vertices(const planner::machine_graph& graph, session_state& session, std::uint32_t partition,
+                                     function_ref<bool(const vertex&)> others_have) {
   cached_vertices cached;
   std::vector<const vertex*> open;
   std::unordered_set<const vertex*> needed;
@@ -29,8 +35,8 @@ cached_vertices find_cached_vertices(const planner::machine_graph& graph, sessio
   while (!open.empty()) {
     const vertex& v = *open.back();
     open.pop_back();
-    if (is_cached(v))
-      if (auto found = session.find_cached(*v.node, v.ordered)) {
+    if (is_cached(v) && (v.partitions == 1 || others_have(v)))
+      if (auto found = session.find_cached(*v.node, v.ordered, part_of(v, partition))) {
         cached.found.emplace(&v, std::move(*found));
         continue;
       }

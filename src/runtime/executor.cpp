@@ -33,7 +33,8 @@ using detail::verb;
 using planner::vertex;
 
 void executor::begin() {
-  cached_ = find_cached_vertices(*graph_, *session_);
+  cached_ = find_cached_vertices(*graph_, *session_, context_->partition,
+                                 [&](const vertex& v) { return !over_ || over_->others_have(v); });
   leave_to_joins(*graph_, *context_);
 }
 
@@ -161,9 +162,11 @@ vertex_rows executor::computed(const vertex& v) {
     context_->cancel.check();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  if (auto found = session_->find_cached(*v.node, v.ordered)) return brought_there(v, std::move(*found));
+  const cached_part part = part_of(v, context_->partition);
+  if (auto found = session_->find_cached(*v.node, v.ordered, part)) return brought_there(v, std::move(*found));
+  if (context_->surely_cached.contains(&v)) throw internal_error("query: cached rows are gone that a query begins with");
   vertex_rows rows = run_placed(v);
-  session_->keep_cached(*v.node, {rows, v.ordered, v.engine});
+  session_->keep_cached(*v.node, {rows, v.ordered, v.engine}, part);
   return rows;
 }
 

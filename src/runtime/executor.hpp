@@ -52,6 +52,7 @@ class executor {
   void run_here(const planner::vertex& v);
   // What happens for a vertex: its time, and its verb in what is thrown.
   void in_name_of(const planner::vertex& v, function_ref<void()> f);
+  const cached_vertices& cached() const { return cached_; }  // that this run has found
   bool fell_back() const { return fell_back_; }  // the CPU took over a vertex that its engine could not run
 
  private:

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <vector>
+
+#include <query/sources.hpp>
+
+#include "planner/cluster_graph.hpp"
 
 namespace query::runtime {
 
@@ -17,7 +22,53 @@ const void* behind(const void* base, std::uint64_t bytes) { return static_cast<c
 
 }  // namespace
 
+namespace {
+
+using planner::range_bytes;
+
+// As detail::numbers lies in memory: the first number, and how many there are behind it.
+std::shared_ptr<const void> part_of_range(const void* range, std::size_t number_bytes, std::uint64_t first, std::uint64_t n) {
+  static_assert(sizeof(detail::numbers<std::int8_t>) == range_bytes && sizeof(detail::numbers<std::uint64_t>) == range_bytes &&
+                offsetof(detail::numbers<std::int8_t>, n) == 8 && offsetof(detail::numbers<std::uint64_t>, n) == 8);
+  struct alignas(8) bytes {
+    std::byte of[range_bytes];
+  };
+  auto part = std::make_shared<bytes>();
+  std::memcpy(part->of, range, range_bytes);
+  const auto begin_behind = [&]<class T>(T number) {
+    std::memcpy(&number, part->of, sizeof number);
+    number = static_cast<T>(number + first);
+    std::memcpy(part->of, &number, sizeof number);
+  };
+  switch (number_bytes) {
+    case 1: begin_behind(std::uint8_t{}); break;
+    case 2: begin_behind(std::uint16_t{}); break;
+    case 4: begin_behind(std::uint32_t{}); break;
+    default: begin_behind(std::uint64_t{}); break;
+  }
+  std::memcpy(part->of + 8, &n, sizeof n);
+  return part;
+}
+
+}  // namespace
+
 row_range::row_range(const detail::logical& source, std::uint64_t first, std::uint64_t end) {
+  auto node = std::make_shared<detail::logical>();
+  node->what = source.what;
+  node->label = source.label;
+  node->row = source.row;
+  node->where = source.where;
+  node->name = source.name;
+  node->accelerated = source.accelerated;
+  node_ = node;
+  if (planner::is_range(source)) {
+    first = std::min(first, source.count);
+    size_ = std::clamp(end, first, source.count) - first;
+    node->source = part_of_range(source.source.get(), source.row->size, first, size_);
+    node->open = source.open;
+    node->count = size_;
+    return;
+  }
   detail::row_block whole;
   source.view(source.source.get(), whole);
   first = std::min<std::uint64_t>(first, whole.n);
@@ -35,20 +86,9 @@ row_range::row_range(const detail::logical& source, std::uint64_t first, std::ui
   } else {
     made->block.rows = const_cast<void*>(behind(whole.rows, first * source.row->size));
   }
-  rows_ = made;
-
-  auto node = std::make_shared<detail::logical>();
-  node->what = source.what;
-  node->label = source.label;
-  node->row = source.row;
-  node->where = source.where;
-  node->name = source.name;
-  node->accelerated = source.accelerated;
+  size_ = made->block.n;
   node->source = made;
   node->view = [](const void* of, detail::row_block& out) { out = static_cast<const rows*>(of)->block; };
-  node_ = std::move(node);
 }
-
-std::uint64_t row_range::size() const { return rows_->block.n; }
 
 }  // namespace query::runtime

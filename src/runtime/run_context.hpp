@@ -133,6 +133,9 @@ struct run_context {
   const detail::table& fetched(vertex_rows& r) const;
   mutable std::mutex fetching{};
 
+  std::uint32_t partition = 0;  // in which all of this happens
+  // Vertices of cached() whose rows the session has to have: what they would be made of has not been computed.
+  std::unordered_set<const planner::vertex*> surely_cached{};
   std::unordered_map<const planner::vertex*, data::file_part> parts_of_files{};  // of those that several partitions read
 
   sampled_streams sampled{};

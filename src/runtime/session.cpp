@@ -229,20 +229,20 @@ void session_state::forget_dead() {
   const std::lock_guard hold(lock_);
   std::erase_if(cached_, [](const auto& e) { return e.second.by.expired(); });
 }
-std::optional<session_state::cached_rows> session_state::find_cached(const detail::logical& n, bool in_order) {
+std::optional<session_state::cached_rows> session_state::find_cached(const detail::logical& n, bool in_order, cached_part p) {
   const std::lock_guard hold(lock_);
   let_go();
-  const auto it = cached_.find(n.kept_as.get());
+  const auto it = cached_.find({n.kept_as.get(), p});
   if (it == cached_.end() || (in_order && !it->second.rows.in_order)) return std::nullopt;
   return it->second.rows;
 }
-void session_state::keep_cached(const detail::logical& n, cached_rows rows) {
+void session_state::keep_cached(const detail::logical& n, cached_rows rows, cached_part p) {
   const std::lock_guard hold(lock_);
-  cached_[n.kept_as.get()] = {n.kept_as, std::move(rows)};
+  cached_[{n.kept_as.get(), p}] = {n.kept_as, std::move(rows)};
 }
 void session_state::forget_cached(const detail::logical& n, std::string_view engine) {
   const std::lock_guard hold(lock_);
-  const auto it = cached_.find(n.kept_as.get());
+  const auto it = cached_.find({n.kept_as.get(), cached_part{}});
   if (it == cached_.end()) return;
   vertex_rows& rows = it->second.rows.rows;
   if (!rows.kept || rows.kept->engine() != engine) return;

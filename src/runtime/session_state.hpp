@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +24,12 @@
 #include "runtime/temp_file.hpp"
 
 namespace query::runtime {
+
+// Of rows that several partitions keep, each its own.
+struct cached_part {
+  std::uint32_t number = 0, of = 1;
+  auto operator<=>(const cached_part&) const = default;
+};
 
 class session_state {
  public:
@@ -68,11 +76,11 @@ class session_state {
     bool in_order = false;
     std::string engine;  // that was last asked to keep them; it may have had no room
   };
-  std::optional<cached_rows> find_cached(const detail::logical& n, bool in_order);
+  std::optional<cached_rows> find_cached(const detail::logical& n, bool in_order, cached_part p = {});
   // Held while a cached query is computed, so that others wait for it instead of computing it again.
   std::shared_ptr<std::mutex> computing(const detail::logical& n);
   void forget_dead();  // gives back what no query names any more
-  void keep_cached(const detail::logical& n, cached_rows rows);
+  void keep_cached(const detail::logical& n, cached_rows rows, cached_part p = {});
   // What this engine keeps is lost: who next wants rows that it alone kept computes them again.
   void forget_cached(const detail::logical& n, std::string_view engine);
 
@@ -102,7 +110,7 @@ class session_state {
   notes fallbacks_, pieces_;
   std::pair<std::uint64_t, std::string> all_fallbacks_;
   std::mutex lock_;
-  std::unordered_map<const void*, kept> cached_;
+  std::map<std::pair<const void*, cached_part>, kept> cached_;
   std::unordered_map<const void*, std::weak_ptr<std::mutex>> computing_;
   std::size_t since_let_go_ = 0;
 

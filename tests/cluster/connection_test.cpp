@@ -90,7 +90,8 @@ TEST(connection, plans_of_noise_are_errors) {
     std::vector<std::byte> noise(random() % 300);
     for (auto& c : noise) c = static_cast<std::byte>(random() % (i % 2 ? 256 : 3));
     try {
-      read_plan(noise, here);
+      kept_of_plans kept;
+      read_plan(noise, here, kept);
     } catch (const std::exception&) {
       ++errors;
     }

@@ -59,7 +59,7 @@ struct recording_cluster final : query::runtime::cluster {
   std::shared_ptr<const prepared> prepare(const query::planner::machine_graph& g,
                                           const query::planner::column_options& forms) const override {
     try {
-      plans.push_back(write_plan(g, forms, program()).bytes);
+      plans.push_back(write_plan(g, forms, program(), [](const auto&) { return std::uint64_t{1}; }).bytes);
     } catch (const cannot_travel& e) {
       throw query::runtime::stays_here{e.why};
     }
@@ -129,7 +129,8 @@ TEST(damaged_messages, plans_are_errors_or_plans) {
   std::size_t errors = 0, read = 0;
   const auto decode = [&](std::span<const std::byte> bytes, const program& in) {
     try {
-      const received_plan p = read_plan(bytes, in);
+      kept_of_plans kept;
+      const received_plan p = read_plan(bytes, in, kept);
       ++read;
     } catch (const std::exception&) {
       ++errors;
@@ -171,7 +172,8 @@ TEST(damaged_messages, values_in_plans_may_be_any) {
       if (places[at]) continue;
       damaged[at] ^= static_cast<std::byte>(1u << random() % 8);
       try {
-        read_plan(damaged, here);
+        kept_of_plans kept;
+        read_plan(damaged, here, kept);
         ++read;
       } catch (const std::exception&) {
         ++errors;

@@ -105,6 +105,29 @@ TEST_F(losses, of_loops) {
   survives([&](query::Session& s) { return clusters(query::from(rows).in(s)); });
 }
 
+// Of two queries in three, the rows are there when a process is killed.
+TEST_F(losses, of_cached_rows) {
+  const std::vector<point> rows = points(60000);
+  for (const bool grouped : {false, true}) {
+    const auto made = [&](query::Session& s) -> query::Query<center> {
+      const auto all = query::from(rows).in(s);
+      if (!grouped) return all.select([](auto p) { return query::make<center>(p.id, p.x + p.y, p.y); }).cached();
+      return all.group_by([](auto p) { return p.shelf; })
+          .select([](auto g) {
+            return query::make<center>(g.key(), g.sum([](auto p) { return p.x; }), g.sum([](auto p) { return p.y; }));
+          })
+          .cached();
+    };
+    query::Query<center> kept;
+    int asked = 0;
+    survives([&](query::Session& s) {
+      query::Query<center> here = made(s);
+      if (&s == &many) here = kept = asked++ % 3 ? kept : here;
+      return here.where([](auto c) { return c.x > 500; }).order_by([](auto c) { return c.id; }).to_vector();
+    });
+  }
+}
+
 TEST_F(losses, of_joins_and_groups) {
   const std::vector<point> rows = points(60000);
   std::vector<center> shelves;

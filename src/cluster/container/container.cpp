@@ -30,6 +30,7 @@
 #include "cluster/blocks/block_server.hpp"
 #include "cluster/bytes.hpp"
 #include "cluster/connection.hpp"
+#include "cluster/container/divided_sources.hpp"
 #include "cluster/container/partition_work.hpp"
 #include "cluster/container/task_queue.hpp"
 #include "cluster/messages.hpp"
@@ -51,11 +52,12 @@ namespace {
 class partition_here {
  public:
   partition_here(std::uint64_t query, connection& master, runtime::session_state& session, const transport::session_token& token,
-                 block_server& server)
+                 block_server& server, kept_of_plans& kept)
       : query_(query),
         master_(master),
         session_(session),
         server_(server),
+        kept_(kept),
         context_{*session.scheduler, session.pool, cancel_},
         pulls_(query, token, session.pool, [this](block_puller::outcome o) { came(std::move(o)); }) {
     context_.local = session.cpu.get();
@@ -228,8 +230,17 @@ class partition_here {
     const program here = program::matching(read_modules(from));
     me_ = from.get<host_id>();
     context_.verify = from.get<std::uint8_t>() != 0;
-    const auto left_to_joins = read_list<std::uint64_t>(from);
-    plan_ = read_plan(from.get_raw(from.left()), here);
+    const auto left_to_joins = read_list<std::uint64_t>(from), surely_cached = read_list<std::uint64_t>(from),
+               gone = read_list<std::uint64_t>(from);
+    {
+      const std::lock_guard hold(kept_.lock);
+      kept_.forget(gone);
+    }
+    session_.forget_dead();
+    context_.partition = me_.partition;
+    plan_ = read_plan(from.get_raw(from.left()), here, kept_);
+    for (const std::uint64_t i : surely_cached) context_.surely_cached.insert(&vertex_at(i));
+    ranges_ = divide_sources(*plan_.graph, me_.partition, divided::ranges);
     for (const std::uint64_t i : left_to_joins) context_.left_to_joins.insert(&vertex_at(i));
     executor_ = std::make_unique<runtime::executor>(*plan_.graph, session_, context_);
     auto made = std::make_unique<partition_work>(*plan_.graph, session_, context_, *executor_);
@@ -279,9 +290,11 @@ class partition_here {
   connection& master_;
   runtime::session_state& session_;
   block_server& server_;
+  kept_of_plans& kept_;
   runtime::cancel_flag cancel_;
   planner::trace_memo traces_;
   received_plan plan_;
+  std::vector<runtime::row_range> ranges_;  // its parts of them
   runtime::run_context context_;
   std::unique_ptr<runtime::executor> executor_;
   host_id me_;
@@ -327,6 +340,7 @@ void run_container(int fd) {
     std::shared_ptr<runtime::session_state> session;
     transport::session_token token;
     block_server blocks;
+    kept_of_plans kept;
     served(const hello& h, int fd)
         : session(std::make_shared<runtime::session_state>(h.options)),
           token(transport::session_token::from_text(h.token)),
@@ -361,7 +375,7 @@ void run_container(int fd) {
         if (!session) end(1);
         auto& q = queries[m->query];
         if (!q) {
-          q = std::make_shared<partition_here>(m->query, master, *session->session, session->token, session->blocks);
+          q = std::make_shared<partition_here>(m->query, master, *session->session, session->token, session->blocks, session->kept);
           std::thread([q] { q->run(); }).detach();
         }
         try {

@@ -5,6 +5,7 @@
 #include <query/errors.hpp>
 
 #include "cluster/bytes.hpp"
+#include "cluster/container/divided_sources.hpp"
 #include "planner/cluster_graph.hpp"
 #include "runtime/partition_bounds.hpp"
 
@@ -40,7 +41,14 @@ leader::leader(planner::machine_graph& first, runtime::session_state& session, r
   }
   all_[0].graph = &first;
   all_[0].context = &context;
-  for (std::size_t p = 0; p < all_.size(); ++p) divide_sources(all_[p], p);
+  const auto note_source = [&](const branch& b, const vertex* of) {
+    if (b.source) sources_[of].push_back(b.source);
+  };
+  for (const auto& v : first.vertices)
+    for (const branch& b : v->inputs) note_source(b, v.get());
+  note_source(first.result, nullptr);
+  for (std::size_t p = 0; p < all_.size(); ++p) all_[p].context->partition = static_cast<std::uint32_t>(p);
+  for (std::size_t p = 0; p < all_.size(); ++p) all_[p].parts_of_sources = divide_sources(*all_[p].graph, p, divided::all);
   for (const auto& v : first.vertices) numbers_.emplace(v.get(), numbers_.size());
 }
 
@@ -51,21 +59,12 @@ leader::~leader() {
   if (begun_ && sent_) cluster_->blocks().close(query_);
 }
 
-void leader::divide_sources(here& p, std::size_t number) {
-  const auto divide = [&](branch& b, int partitions) {
-    if (partitions == 1 || !planner::is_divided(b)) return;
-    detail::row_block whole;
-    b.source->view(b.source->source.get(), whole);
-    const auto end = [&](std::size_t part) { return part ? runtime::even_end(whole.n, static_cast<std::size_t>(partitions), part) : 0; };
-    p.parts_of_sources.emplace_back(*b.source, end(number), end(number + 1));
-    b.source = p.parts_of_sources.back().node();
-  };
-  for (const auto& v : p.graph->vertices)
-    for (branch& b : v->inputs) divide(b, v->partitions);
-  divide(p.graph->result, p.graph->result_partitions);
-}
-
 void leader::leads(runtime::executor& first) {
+  leads_ = &first;
+  if (master_) {
+    repaired_before_.hosts += master_->repaired().hosts;
+    repaired_before_.tasks += master_->repaired().tasks;
+  }
   pulls_.reset();
   for (there& t : there_)
     if (t.process) t.process->close(query_);
@@ -110,7 +109,14 @@ void leader::begin() {
   act(actions);
   start_hosts();
   for (const auto& v : all_[0].graph->vertices)
-    if (v->node && v->node->what == detail::verb::source_file && v->partitions > 1) place_file(*v);
+    if (v->node && v->node->what == detail::verb::source_file && v->partitions > 1 && !leads_->cached().spared.contains(v.get()))
+      place_file(*v);
+}
+
+bool leader::others_have(const vertex& v) const {
+  for (std::uint32_t p = 1; p < static_cast<std::uint32_t>(v.partitions); ++p)
+    if (sent_ ? !cluster_->keeps_cached(*v.node, p) : !session_->find_cached(*v.node, v.ordered, runtime::part_of(v, p))) return false;
+  return true;
 }
 
 // ---------------------------------------------------------------- steps
@@ -324,7 +330,11 @@ void leader::verify_result() {
 }
 
 std::string leader::repairs() const {
-  const master::repairs r = master_ ? master_->repaired() : master::repairs{};
+  master::repairs r = repaired_before_;
+  if (master_) {
+    r.hosts += master_->repaired().hosts;
+    r.tasks += master_->repaired().tasks;
+  }
   if (!r.hosts && !r.tasks) return {};
   const auto counted = [](std::uint64_t n, const char* one, const char* more) { return std::to_string(n) + (n == 1 ? one : more); };
   return counted(r.hosts, " process was lost, ", " processes were lost, ") + counted(r.tasks, " task ran again", " tasks ran again");

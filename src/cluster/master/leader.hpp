@@ -62,6 +62,7 @@ class leader final : public runtime::partitions {
   leader& operator=(const leader&) = delete;
 
   void leads(runtime::executor& first) override;
+  bool others_have(const planner::vertex& v) const override;
   void run(const planner::vertex& v) override;
   void forget(const std::vector<planner::vertex*>& vs) override;
   std::optional<std::uint64_t> rows_of_result() const override;
@@ -89,7 +90,6 @@ class leader final : public runtime::partitions {
   };
   std::size_t parts() const { return static_cast<std::size_t>(all_[0].graph->partitions); }
   bool is_here(std::uint32_t partition) const { return partition < all_.size(); }
-  void divide_sources(here& p, std::size_t number);
 
   // Steps.
   void begin();
@@ -116,7 +116,7 @@ class leader final : public runtime::partitions {
   void work_here();
   void start_hosts();
   there begun(const host_id& host);
-  void send_plan(local_process& to, const host_id& as);
+  void send_plan(const std::shared_ptr<local_process>& to, const host_id& as);
   void send(const host_id& to, message_kind kind, std::span<const std::byte> what);
   void heard(leader_inbox::said& s);
   void count_done(const task_id& t, const task_result& r);
@@ -128,9 +128,13 @@ class leader final : public runtime::partitions {
   std::shared_ptr<const prepared_plan> sent_;  // null: all partitions are here
   session_cluster* cluster_ = nullptr;
   bool replayable_ = true;
+  std::unordered_map<const planner::vertex*, std::vector<const detail::logical*>> sources_;  // as they were sent; null: of the result
   std::unordered_map<const planner::vertex*, std::uint64_t> numbers_;
 
+  master::repairs repaired_before_;  // in a run that began again
+
   // Of a run.
+  const runtime::executor* leads_ = nullptr;
   std::uint64_t query_ = 0;
   bool begun_ = false;
   const planner::vertex* waits_for_ = nullptr;  // null: the terminal verb

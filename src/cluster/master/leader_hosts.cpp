@@ -8,6 +8,7 @@
 #include "cluster/master/leader.hpp"
 #include "cluster/messages.hpp"
 #include "cluster/sent_errors.hpp"
+#include "runtime/engine_failure.hpp"
 #include "runtime/partition_bounds.hpp"
 
 namespace query::cluster {
@@ -55,7 +56,7 @@ void leader::start_hosts() {
       if (!guarded(host, [&] {
             processes[i]->open(query_, inbox_, host);
             there_[host.partition] = {processes[i], host, processes[i]->listens_at(all_[0].context->cancel)};
-            send_plan(*processes[i], host);
+            send_plan(processes[i], host);
           }))
         continue;
       // Every process pulls blocks from every other one, so each learns the address of a process before a task names that process.
@@ -79,7 +80,7 @@ void leader::start_hosts() {
   }
 }
 
-void leader::send_plan(local_process& to, const host_id& as) {
+void leader::send_plan(const std::shared_ptr<local_process>& to, const host_id& as) {
   runtime::run_context& context = *all_[0].context;
   const sent_plan& plan = sent_->plan;
   byte_writer head;
@@ -89,11 +90,21 @@ void leader::send_plan(local_process& to, const host_id& as) {
   std::vector<std::uint64_t> left_to_joins;
   for (const vertex* v : context.left_to_joins) left_to_joins.push_back(numbers_.at(v));
   write_list(head, left_to_joins);
-  to.send(message_kind::plan, query_, context.cancel, head.bytes(), plan.bytes);
+  const runtime::cached_vertices& cached = leads_->cached();
+  std::vector<std::uint64_t> surely_cached;
+  for (const auto& [v, rows] : cached.found) {
+    if (v->partitions == 1) continue;
+    // It began after the others were asked.
+    if (!cluster_->keeps_cached(*v->node, as.partition, to)) throw runtime::rows_lost("cached rows were lost with a process", "cluster");
+    surely_cached.push_back(numbers_.at(v));
+  }
+  write_list(head, surely_cached);
+  write_list(head, cluster_->cached().gone());
+  to->send(message_kind::plan, query_, context.cancel, head.bytes(), plan.bytes);
   const auto send_page = [&](const rows_header& h, const row_page* page) {
     std::span<const std::byte> rest;
     if (page) rest = {page->bytes.as<const std::byte>(), page->bytes.size()};
-    to.send(message_kind::rows, query_, context.cancel, std::as_bytes(std::span(&h, 1)), rest);
+    to->send(message_kind::rows, query_, context.cancel, std::as_bytes(std::span(&h, 1)), rest);
   };
   // A few pages at a time: they take memory here.
   const auto send_table = [&](const detail::table& rows, rows_of of, std::uint64_t number, std::uint64_t part) {
@@ -108,8 +119,15 @@ void leader::send_plan(local_process& to, const host_id& as) {
     }
     send_page({of, 1, number, part, rows.n}, nullptr);
   };
+  const auto is_read = [&](const detail::logical* source) {
+    return std::any_of(sources_.begin(), sources_.end(), [&](const auto& of) {
+      return !cached.spared.contains(of.first) && !cached.found.contains(of.first) &&
+             std::find(of.second.begin(), of.second.end(), source) != of.second.end();
+    });
+  };
   for (std::size_t s = 0; s < plan.sources.size(); ++s) {
     const sent_source& source = plan.sources[s];
+    if (!is_read(source.node)) continue;
     detail::row_block whole;
     source.node->view(source.node->source.get(), whole);
     const auto tables = parts_of(*source.node, runtime::even_end(whole.n, parts(), as.partition),

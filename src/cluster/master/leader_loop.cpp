@@ -165,7 +165,13 @@ void leader::count_done(const task_id& t, const task_result& r) {
     session_->sent_rows += b.rows;
     session_->sent_bytes += b.bytes;
   }
-  if (!is_here(t.partition) && vertices_.contains(t.step)) progressed();
+  if (is_here(t.partition) || !vertices_.contains(t.step)) return;
+  const planner::vertex& v = *vertices_.at(t.step);
+  if (runtime::is_cached(v)) {
+    cached_parts& cached = cluster_->cached();
+    cached.keeps(cached.number_of(v.node->kept_as), t.partition, there_[t.partition].process);
+  }
+  progressed();
 }
 
 void leader::progressed() const {

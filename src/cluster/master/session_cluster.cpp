@@ -41,7 +41,7 @@ std::shared_ptr<const runtime::cluster::prepared> session_cluster::prepare(const
   try {
     const program here;
     made->modules = here.names();
-    made->plan = write_plan(g, forms, here);
+    made->plan = write_plan(g, forms, here, [&](const std::shared_ptr<const void>& kept_as) { return cached_.number_of(kept_as); });
   } catch (const verb_stays& e) {
     throw runtime::stays_here{(e.verb ? e.verb->label + " (" + detail::place_of(e.verb->where) + "): " : "") + e.why};
   } catch (const cannot_travel& e) {
@@ -67,6 +67,14 @@ std::shared_ptr<local_process> session_cluster::living(std::size_t partition) {
   lost = std::move(p);
   const std::string process = "process " + std::to_string(partition + 1) + " of " + name();
   return p = std::make_shared<local_process>(process, backend_->start(partition - 1), first_);
+}
+
+bool session_cluster::keeps_cached(const detail::logical& n, std::size_t partition, std::shared_ptr<local_process> by) const {
+  if (!by) {
+    const std::lock_guard hold(lock_);
+    by = processes_.at(partition);
+  }
+  return by && !by->lost() && cached_.are_kept(cached_.number_of(n.kept_as), partition, by);
 }
 
 block_server& session_cluster::blocks() {

@@ -12,6 +12,7 @@
 #include "cluster/backends/backend.hpp"
 #include "cluster/blocks/block_server.hpp"
 #include "cluster/local_process.hpp"
+#include "cluster/master/cached_parts.hpp"
 #include "cluster/messages.hpp"
 #include "cluster/program.hpp"
 #include "cluster/sent_plan.hpp"
@@ -40,6 +41,9 @@ class session_cluster final : public runtime::cluster {
   block_server& blocks();  // of this process
   const transport::session_token& token() const { return token_; }
   std::uint64_t next_query() { return ++queries_; }
+  cached_parts& cached() const { return cached_; }
+  // Has the process of the partition its rows? `by`: it is this one.
+  bool keeps_cached(const detail::logical& n, std::size_t partition, std::shared_ptr<local_process> by = nullptr) const;
 
  private:
   const std::unique_ptr<backends::backend> backend_;
@@ -47,7 +51,8 @@ class session_cluster final : public runtime::cluster {
   const transport::session_token token_;
   hello first_;
   std::atomic<std::uint64_t> queries_{0};
-  std::mutex lock_;
+  mutable cached_parts cached_;
+  mutable std::mutex lock_;
   std::vector<std::shared_ptr<local_process>> processes_;  // by their partitions; the first is this one, and null
   std::unique_ptr<block_server> blocks_;
 };
