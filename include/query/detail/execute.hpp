@@ -68,6 +68,9 @@ class run_limits {
   std::unique_ptr<state> state_;  // null: there are no limits, and nobody wants reports
 };
 
+// Whether traced functions are not simply called: in sessions with `checked` or `interpret`, and under verify.
+bool checks_functions(const settings& s);
+
 // Sinks and views over whole tables, out of line.
 // Rows of the pipe, which knows what their columns are called.
 std::string print_rows(const table& t, const pipe& p, std::uint64_t total, const print_options& options);

@@ -448,6 +448,11 @@ template <class Derived, class T> class terminals {
       return true;
     });
   }
+  template <class, class> friend class terminals;
+  // Of pairs of keys and values.
+  template <class Map, class Reserve> void fill_map(Map& m, const Reserve& reserve) const {
+    visit([&](const T& entry) { m.insert(entry.first, entry.second); }, reserve);
+  }
   // `keys`: nothing, or the user's own equality and hash.
   template <class F, class V, class... Keys> auto mapped(const F& key, const V& value, call_site at, Keys... keys) const {
     using K = detail::result_of<F, T>;
@@ -455,17 +460,27 @@ template <class Derived, class T> class terminals {
     detail::run_limits limits(settings(), "to_map", at);
     map_of<K, E> m;
     const auto left = m.discarded_if_stopped();
-    const auto add = [&](const T& r) {
-      m.insert(K(detail::as_stored<K>(detail::call(key, detail::seen_by<F>(r)))),
-               E(detail::as_stored<E>(detail::call(value, detail::seen_by<V>(r)))));
+    const auto reserve = [&](std::uint64_t n) { m.reserve(static_cast<std::size_t>(n)); };
+    const auto add_all = [&] {
+      const auto add = [&](const T& r) {
+        m.insert(K(detail::as_stored<K>(detail::call(key, detail::seen_by<F>(r)))),
+                 E(detail::as_stored<E>(detail::call(value, detail::seen_by<V>(r)))));
+      };
+      visit([&](const T& r) {
+        try {
+          add(r);
+        } catch (const detail::unplaced_error& e) {
+          detail::fail("to_map", e.what(), at);
+        }
+      }, reserve);
     };
-    visit([&](const T& r) {
-      try {
-        add(r);
-      } catch (const detail::unplaced_error& e) {
-        detail::fail("to_map", e.what(), at);
-      }
-    }, [&](std::uint64_t n) { m.reserve(static_cast<std::size_t>(n)); });
+    if constexpr (detail::wrapper<F>::generic && detail::wrapper<V>::generic) {
+      // Sessions that check run the functions that may trap as those of a select.
+      if (detail::checks_functions(settings())) self().select(detail::key_and_value{key, value}, at, "to_map").fill_map(m, reserve);
+      else add_all();
+    } else {
+      add_all();
+    }
     limits.take_over();
     m.seal("to_map", std::move(keys)..., at);
     limits.finished();
