@@ -138,7 +138,10 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
         given_ = 0;
         const bool more = run_.read([&] { return next_block(); }, handed_out_);
         run_.pause();
-        if (!more) return false;
+        if (!more) {
+          finished();
+          return false;
+        }
         handed_out_ = true;
         run_.gave(block_.n);
       }
@@ -149,6 +152,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
       given_ += b.n;
       return true;
     }
+    void finished() override { run_.meter.finished(); }
 
    private:
     std::unique_ptr<row_cursor> opened() {
