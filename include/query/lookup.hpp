@@ -48,6 +48,17 @@ class own_key_index {
   std::vector<std::uint64_t> hashes_;  // sorted
   std::vector<std::size_t> order_;     // hashes_[i] is that of key order_[i]
 };
+
+// What a map keeps of a row, as a function that is traced where both are.
+template <class F, class V> struct key_and_value {
+  F key;
+  V value;
+  template <class R> requires is_callable<const F&, const R&> && is_callable<const V&, const R&>
+  auto operator()(const R& r) const {
+    return std::pair(key(r), value(r));
+  }
+};
+template <class F, class V> key_and_value(F, V) -> key_and_value<F, V>;
 }  // namespace detail
 
 // Key -> rows with that key. Iterates over groups in order of first appearance.

@@ -138,7 +138,10 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
         given_ = 0;
         const bool more = run_.read([&] { return next_block(); }, handed_out_);
         run_.pause();
-        if (!more) return false;
+        if (!more) {
+          finished();
+          return false;
+        }
         handed_out_ = true;
         run_.gave(block_.n);
       }
@@ -149,6 +152,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
       given_ += b.n;
       return true;
     }
+    void finished() override { run_.meter.finished(); }
 
    private:
     std::unique_ptr<row_cursor> opened() {
@@ -205,13 +209,15 @@ std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings&
   auto graph = runtime::plan_query(traces, t.pipe, s, *session, runs, t.how, t.fold, way).graph;
   tell_last_run(*graph, *t.pipe.node, *session);
   graph->terminal = terminal;
-  const bool checks = session->options.checked || runtime::verifies(*session, s);
-  if (checks && (terminal == "to_map" || terminal == "for_each"))
-    graph->notes.push_back(std::string(terminal) +
-                           ": its functions are called as compiled: integer divisions and values of optionals in them are unchecked");
+  if (terminal == "for_each" && (session->options.checked || runtime::verifies(*session, s)))
+    graph->notes.push_back("for_each: its function is called as compiled: integer divisions and values of optionals in it are unchecked");
   return graph;
 }
 }  // namespace
+bool checks_functions(const settings& s) {
+  const auto session = runtime::session_of(s);
+  return session->options.checked || session->options.interpret || runtime::verifies(*session, s);
+}
 std::string explain(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
   return planner::explain(*explained(p, s, terminal, at));
 }

@@ -138,6 +138,43 @@ CONFORMS(checked_division, pairs_and_runs, "join", "left_join", "group_join", "s
   EXPECT_ROWS(q.take_while([](auto x) { return 6 / x < 5; }).to_vector(), std::vector<std::int64_t>{3});  // stops before the zero
 }
 
+// Engines that compile functions check those of a map only where the session does.
+CONFORMS(checked_division, keys_and_values_of_maps, "to_map") {
+  engine_config c = checking(e);
+  if (e.accelerate) c.session = query::Session({.checked = true});
+  const auto q = source(c, few);
+  EXPECT_MESSAGE("to_map: division by zero", q.to_map(divide));
+  EXPECT_MESSAGE("to_map: division by zero", q.to_map(itself, divide));
+  EXPECT_MESSAGE("to_map: division by zero", q.to_map(divide, std::equal_to<>(), std::hash<std::int64_t>()));
+  EXPECT_MESSAGE("to_map: division by zero", q.to_map(itself, divide, std::equal_to<>(), std::hash<std::int64_t>()));
+  EXPECT_MESSAGE("to_map: two rows have the same key", q.to_map([](auto x) { return x / 4; }));
+  const auto quotients = q.where([](auto x) { return x != 0; }).to_map(divide, [](auto x) { return std::pair(12 / x, x); });
+  EXPECT_EQ(quotients.size(), 3u);
+  EXPECT_EQ(quotients.at(6), (std::pair<std::int64_t, std::int64_t>(12, 1)));
+  EXPECT_EQ(q.to_map([](const std::int64_t& x) { return x; }, [](auto x) { return x + 1; }).at(3), 4);
+}
+
+struct shelf {
+  std::int64_t id = 0;
+  std::string name;
+  bool operator==(const shelf&) const = default;
+};
+QUERY_RECORD(shelf, id, name);
+
+CONFORMS(checked_division, maps_of_rows_with_strings, "to_map") {
+  engine_config c = checking(e);
+  if (e.accelerate) c.session = query::Session({.checked = true});
+  const std::vector<shelf> shelves{{3, "a name that no string holds in itself"}, {1, "b"}, {0, "c"}};
+  const auto q = source(c, shelves);
+  const auto id = [](auto s) { return 6 / s.id; };
+  EXPECT_MESSAGE("to_map: division by zero", q.to_map(id));
+  EXPECT_MESSAGE("to_map: division by zero", q.to_map([](auto s) { return s.name; }, id));
+  const auto there = q.where([](auto s) { return s.id != 0; });
+  EXPECT_EQ(there.to_map(id).at(2), shelves[0]);
+  EXPECT_EQ(there.to_map([](auto s) { return s.name; }, id).at(shelves[0].name), 2);
+  EXPECT_EQ(there.to_map(id, [](const auto& s) { return std::string_view(s.name); }).at(6), "b");
+}
+
 CONFORMS(checked_division, loops_and_values, "do_while", "value_of", "cached") {
   const auto q = source(checking(e), few);
   EXPECT_THROW(q.do_while([](auto x) { return x.select(divide); }, query::times(2)).to_vector(), user_error);
@@ -170,6 +207,7 @@ CONFORMS(checked_division, under_verify, "verify", "select", "select_many", "whe
   EXPECT_MESSAGE("join: division by zero", q.join(right, divide, itself).to_vector());
   EXPECT_MESSAGE("join: division by zero", q.join(few, itself, itself, [](auto a, auto b) { return b / a; }).to_vector());
   EXPECT_MESSAGE("zip: division by zero", q.zip(few, [](auto a, auto b) { return b / a; }).to_vector());
+  EXPECT_MESSAGE("to_map: division by zero", q.to_map(divide));
   EXPECT_MESSAGE("window(2): division by zero", q.window(2, [](auto run) { return 6 / run[0]; }).to_vector());
   EXPECT_MESSAGE("take_while: division by zero", q.take_while([](auto x) { return 6 / x < 100; }).to_vector());
   // Functions of a row's number run in the loop of their whole stage.
@@ -196,9 +234,9 @@ TEST(checked_division, plans_say_what_is_checked) {
   says(q.select([](const std::int64_t& x) { return 6 / x; }).explain(), "unchecked: its parameter is not generic");
   says(q.select([](auto x, auto i) { return 6 / x + i; }).explain(), "select: interpreted");
   says(q.order_by(query::opaque(divide)).explain(), "key unchecked: query::opaque");
-  // Verbs that call their functions by themselves.
-  says(q.explain("to_map"), "to_map: its functions are called as compiled: integer divisions and values of optionals in them");
-  says(q.explain("for_each"), "for_each: its functions are called as compiled: integer divisions and values of optionals in them");
+  // A verb that calls its function by itself.
+  says(q.explain("for_each"), "for_each: its function is called as compiled: integer divisions and values of optionals in it");
+  EXPECT_EQ(q.explain("to_map").find("unchecked"), std::string::npos);
   EXPECT_EQ(q.explain("to_vector").find("unchecked"), std::string::npos);
   says(q.group_by(itself).select([](const query::Group<std::int64_t, std::int64_t>& g) { return g.key(); }).explain(),
        "aggregates unchecked: groups are materialised");

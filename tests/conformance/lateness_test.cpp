@@ -480,6 +480,12 @@ CONFORMS(lateness, of_reports_of_progress, "on_progress") {
   const auto hash = [&](std::int64_t x) { return static_cast<std::size_t>(slow(x)); };
   check("to_map", [&](auto report) { source(e, few).on_progress(report).to_map(itself, itself, std::equal_to<>(), hash); });
   check("to_lookup", [&](auto report) { source(e, few).on_progress(report).to_lookup(itself, std::equal_to<>(), hash); });
+  check("first", [&](auto report) { source(e, few).on_progress(report).select(query::opaque(slow)).first(); });
+  check("any", [&](auto report) { source(e, few).on_progress(report).any([&](const std::int64_t& x) { return slow(x) == 8; }); });
+  check("sequence_equal", [&](auto report) { (void)source(e, few).on_progress(report).select(query::opaque(slow)).sequence_equal(few); });
+  check("range-for", [&](auto report) {
+    for (const std::int64_t& x : source(e, few).on_progress(report).select(query::opaque(slow))) (void)x;
+  });
   check("for_each", [&](auto report) { source(e, few).on_progress(report).for_each([&](const std::int64_t& x) { slow(x); }); });
 }
 

@@ -81,6 +81,10 @@ CONFORMS(other_rows, of_sets_and_zip, "union_with", "union_with_by", "intersect"
   EXPECT_EQ(q.zip(list).count(), 2);
   EXPECT_EQ(q.zip(list, [](auto a, auto b) { return a * b; }).sum(), 10);
   EXPECT_TRUE(q.sequence_equal(numbers{3, 1, 2}));
+  const std::int64_t array[] = {3, 1, 2};
+  EXPECT_TRUE(q.sequence_equal(array));
+  EXPECT_FALSE(q.sequence_equal(array, std::not_equal_to<>()));
+  EXPECT_EQ(q.union_with(array).count(), 3);
   EXPECT_EQ(query::value_of(rows).sum().get(), 6);
 }
 

@@ -28,6 +28,7 @@ class row_cursor {
  public:
   virtual ~row_cursor() = default;
   virtual bool next(row_block& b) = 0;
+  virtual void finished() {}  // the reader has what it wanted, rows or not: the last report of progress
 };
 // `terminal`: the verb that reads them, for messages; null: the last one of the plan.
 std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const char* terminal = nullptr, call_site where = {});
@@ -67,6 +68,9 @@ class run_limits {
   struct state;
   std::unique_ptr<state> state_;  // null: there are no limits, and nobody wants reports
 };
+
+// Whether traced functions are not simply called: in sessions with `checked` or `interpret`, and under verify.
+bool checks_functions(const settings& s);
 
 // Sinks and views over whole tables, out of line.
 // Rows of the pipe, which knows what their columns are called.

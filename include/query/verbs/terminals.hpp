@@ -148,6 +148,7 @@ template <class Derived, class T> class terminals {
     detail::row_block b;
     while (!r && c->next(b))
       if (b.n) r.emplace(*static_cast<const T*>(b.rows));
+    c->finished();
     return r;
   }
   T first(call_site at = call_site::here()) const { return need(first_or_none(at, "first"), "first", at); }
@@ -247,6 +248,13 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::custom_equal<Equal, T, T>())
       return check::after_error{};
     else return same_rows(q, equal, at);
+  }
+  template <class E, std::size_t N> bool sequence_equal(const E (&array)[N], call_site at = call_site::here()) const {
+    return sequence_equal(std::span<const E, N>(array), at);
+  }
+  template <class E, std::size_t N, key_function Equal>
+  bool sequence_equal(const E (&array)[N], Equal equal, call_site at = call_site::here()) const {
+    return sequence_equal(std::span<const E, N>(array), std::move(equal), at);
   }
   template <class R> requires(!query_like<R>) bool sequence_equal(const R& range, call_site at = call_site::here()) const {
     if constexpr (!check::sequence_equal::range_of<R, T>()) return check::after_error{};
@@ -422,23 +430,28 @@ template <class Derived, class T> class terminals {
     auto b = detail::open_cursor(q.to_pipe(), detail::stopped_by_both(q.run_settings(), settings()), "sequence_equal", at);
     detail::row_block x, y;
     std::size_t i = 0, j = 0;
-    while (true) {
+    bool same = true, more = true;
+    while (same && more) {
       bool more_x = true, more_y = true;
       while (i == x.n && (more_x = a->next(x))) i = 0;
       while (j == y.n && (more_y = b->next(y))) j = 0;
-      if (i == x.n || j == y.n) return i == x.n && j == y.n && !more_x && !more_y;
-      for (; i < x.n && j < y.n; ++i, ++j)
-        if (!equal(static_cast<const T*>(x.rows)[i], static_cast<const T*>(y.rows)[j])) return false;
+      more = i < x.n && j < y.n;
+      if (!more) same = i == x.n && j == y.n && !more_x && !more_y;
+      for (; same && i < x.n && j < y.n; ++i, ++j) same = equal(static_cast<const T*>(x.rows)[i], static_cast<const T*>(y.rows)[j]);
     }
+    a->finished();
+    b->finished();
+    return same;
   }
   template <class R, class Equal> bool same_rows_as_range(const R& range, const Equal& equal, call_site at) const {
     auto it = range.begin();
     auto c = detail::open_cursor(pipe_of(), settings(), "sequence_equal", at);
     detail::row_block b;
-    while (c->next(b))
-      for (std::size_t i = 0; i < b.n; ++i)
-        if (it == range.end() || !equal(static_cast<const T*>(b.rows)[i], *it++)) return false;
-    return it == range.end();
+    bool same = true;
+    while (same && c->next(b))
+      for (std::size_t i = 0; same && i < b.n; ++i) same = it != range.end() && equal(static_cast<const T*>(b.rows)[i], *it++);
+    c->finished();
+    return same && it == range.end();
   }
   template <class F> void visit(F&& f, function_ref<void(std::uint64_t)> expected = [](std::uint64_t) {}) const {
     detail::stream(pipe_of(), settings(), expected, [&](const detail::row_block& b) {
@@ -448,6 +461,11 @@ template <class Derived, class T> class terminals {
       return true;
     });
   }
+  template <class, class> friend class terminals;
+  // Of pairs of keys and values.
+  template <class Map, class Reserve> void fill_map(Map& m, const Reserve& reserve) const {
+    visit([&](const T& entry) { m.insert(entry.first, entry.second); }, reserve);
+  }
   // `keys`: nothing, or the user's own equality and hash.
   template <class F, class V, class... Keys> auto mapped(const F& key, const V& value, call_site at, Keys... keys) const {
     using K = detail::result_of<F, T>;
@@ -455,17 +473,27 @@ template <class Derived, class T> class terminals {
     detail::run_limits limits(settings(), "to_map", at);
     map_of<K, E> m;
     const auto left = m.discarded_if_stopped();
-    const auto add = [&](const T& r) {
-      m.insert(K(detail::as_stored<K>(detail::call(key, detail::seen_by<F>(r)))),
-               E(detail::as_stored<E>(detail::call(value, detail::seen_by<V>(r)))));
+    const auto reserve = [&](std::uint64_t n) { m.reserve(static_cast<std::size_t>(n)); };
+    const auto add_all = [&] {
+      const auto add = [&](const T& r) {
+        m.insert(K(detail::as_stored<K>(detail::call(key, detail::seen_by<F>(r)))),
+                 E(detail::as_stored<E>(detail::call(value, detail::seen_by<V>(r)))));
+      };
+      visit([&](const T& r) {
+        try {
+          add(r);
+        } catch (const detail::unplaced_error& e) {
+          detail::fail("to_map", e.what(), at);
+        }
+      }, reserve);
     };
-    visit([&](const T& r) {
-      try {
-        add(r);
-      } catch (const detail::unplaced_error& e) {
-        detail::fail("to_map", e.what(), at);
-      }
-    }, [&](std::uint64_t n) { m.reserve(static_cast<std::size_t>(n)); });
+    if constexpr (detail::wrapper<F>::generic && detail::wrapper<V>::generic) {
+      // Sessions that check run the functions that may trap as those of a select.
+      if (detail::checks_functions(settings())) self().select(detail::key_and_value{key, value}, at, "to_map").fill_map(m, reserve);
+      else add_all();
+    } else {
+      add_all();
+    }
     limits.take_over();
     m.seal("to_map", std::move(keys)..., at);
     limits.finished();
