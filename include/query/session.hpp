@@ -33,6 +33,7 @@ struct session_options {
   std::size_t memory_limit = 0;   // bytes for tables, partitions and results; 0: three quarters of the machine's memory
   std::string temp_folder = {};   // must exist; for rows that memory has no room for; empty: TMPDIR, or /tmp
   std::size_t temp_limit = 0;     // bytes in temporary files; 0: QUERY_TEMP_LIMIT, else what the folder's disk has room for
+  std::string checkpoint_folder = {};  // for checkpoint("name"): files that stay; empty: none
   bool verify = false;            // interpret a sample of rows beside every native run and compare
   bool interpret = false;         // run traced functions by the interpreter instead of natively
   bool checked = false;           // integer / and % without a result and values of null optionals are user_errors in traced functions

@@ -34,4 +34,12 @@ void fail_past_last(std::string_view verb, std::string_view numbers, std::string
        at);
 }
 
+void check_checkpoint_name(std::string_view name, call_site at) {
+  constexpr std::string_view fit = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  constexpr std::size_t longest = 100;
+  if (!name.empty() && name.size() <= longest && name.front() != '.' && name.find_first_not_of(fit) == name.npos) return;
+  fail("checkpoint",
+       "a name has 1 to 100 letters, digits, '-', '_' and '.', and does not begin with '.': \"" + std::string(name) + "\"", at);
+}
+
 }  // namespace query::detail

@@ -69,6 +69,12 @@ bool same_field(const field& a, const field& b) { return a.name == b.name && a.o
 
 }  // namespace
 
+bool is_described(const type& t) {
+  if (t.k == kind::opaque) return false;
+  if (t.element && !is_described(*t.element)) return false;
+  return std::ranges::all_of(t.fields(), [](const field& f) { return is_described(*f.of); });
+}
+
 bool same_layout(const type& a, const type& b) {
   if (&a == &b) return true;
   if (a.k != b.k || a.is_enum != b.is_enum || a.size != b.size || a.align != b.align || a.name != b.name || a.count != b.count ||

@@ -35,6 +35,9 @@ class type_registry {
   std::deque<std::string> names_;
 };
 
+// Is all of a value known to the library? What it does not know may hold addresses.
+bool is_described(const type& t);
+
 // Same kind, size, alignment, name and parts?
 bool same_layout(const type& a, const type& b);
 

@@ -437,6 +437,7 @@ class builder {
     v.slots.assign(s.begin(), s.end());
     v.accelerated = v.node ? v.node->accelerated : planner::accelerated(v.inputs.front());
     if (v.why.empty() && v.accelerated) v.why = options_.gpu_status;
+    if (v.node && !v.node->checkpoint.empty()) v.notes.push_back("kept as the checkpoint \"" + v.node->checkpoint + "\"");
   }
 
   machine_graph& graph_;

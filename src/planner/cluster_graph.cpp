@@ -162,7 +162,7 @@ class splitting {
         return parts;
       }
       case verb::cached: {
-        if (v.ordered) return in_one(v, captures);
+        if (v.ordered || !n.checkpoint.empty()) return in_one(v, captures);
         const int parts = at_ease(v.inputs.front(), captures);
         if (parts > 1 && v.slots.empty()) v.notes.push_back("each partition keeps its rows");
         return parts;

@@ -32,7 +32,22 @@ using detail::table;
 using detail::verb;
 using planner::vertex;
 
+// Cached rows that an earlier run of the program has left in files are the session's from now on.
+void executor::find_checkpoints() {
+  for (const auto& v : graph_->vertices) {
+    if (!v->node || v->node->checkpoint.empty() || v->node->what != verb::cached || v->partitions != 1) continue;
+    if (!v->slots.empty())
+      detail::fail("checkpoint", "rows that change in each round of a loop cannot have one: take it behind the loop", v->node->where);
+    if (session_->find_cached(*v->node, v->ordered)) continue;
+    checkpoint& files = checkpoints_.try_emplace(v.get(), *v->node, *session_, *context_).first->second;
+    if (auto known = files.newest(v->row())) session_->keep_cached(*v->node, {std::move(known->rows), v->ordered, "cpu"});
+    session_->note_pieces(v->node, "", files.told());
+  }
+}
+
 void executor::begin() {
+  checkpoints_.clear();
+  if (context_->partition == 0) find_checkpoints();
   cached_ = find_cached_vertices(*graph_, *session_, context_->partition,
                                  [&](const vertex& v) { return !over_ || over_->others_have(v); });
   leave_to_joins(*graph_, *context_);
@@ -167,6 +182,11 @@ vertex_rows executor::computed(const vertex& v) {
   if (context_->surely_cached.contains(&v)) throw internal_error("query: cached rows are gone that a query begins with");
   vertex_rows rows = run_placed(v);
   session_->keep_cached(*v.node, {rows, v.ordered, v.engine}, part);
+  if (const auto files = checkpoints_.find(&v); files != checkpoints_.end()) {
+    files->second.keep(1, context_->fetched(rows));
+    files->second.wait();
+    session_->note_pieces(v.node, "", files->second.told());
+  }
   return rows;
 }
 
@@ -422,10 +442,20 @@ vertex_rows executor::run_loop(const vertex& v) {
                    n.where);
   };
   std::string why_not;
-  const std::unique_ptr<round_repeater> repeater = repeater_of(v, why_not);
+  std::optional<checkpoint> files;
+  std::uint64_t round = 1;
+  if (!n.checkpoint.empty()) {
+    if (context_->loops > 1)
+      detail::fail("checkpoint", "a loop within a loop cannot have one: take it behind the outermost loop", n.where);
+    files.emplace(n, *session_, *context_);
+    if (auto known = files->newest(v.row())) {
+      now = std::move(known->rows);
+      round = known->round + 1;
+    }
+  }
+  const std::unique_ptr<round_repeater> repeater = files ? nullptr : repeater_of(v, why_not);
   const engine* repeats = repeater ? session_->engine_named(v.body.front()->engine) : nullptr;
   rounds_run ran;
-  std::uint64_t round = 1;
   for (;; ++round) {
     // The first round brings what stays: the second can be like all that follow.
     std::optional<vertex_rows> watched;
@@ -438,6 +468,7 @@ vertex_rows executor::run_loop(const vertex& v) {
     now = r.next;
     if (!more) break;
     allowed(round);
+    if (files && files->is_worth_it()) files->keep(round, context_->fetched(now));
     if (!watched) continue;
     const auto repeated =
         repeated_by(*repeats, [&] { return repeater->repeat(r.next, v.test_result.table ? &r.answer : nullptr, most - round); });
@@ -455,7 +486,11 @@ vertex_rows executor::run_loop(const vertex& v) {
   context_->variables.erase(n.previous_slot);
   context_->variables.erase(n.next_slot);
   if (repeater) why_not = repeater->why_not();
-  session_->note_pieces(v.node, "", repeater || !why_not.empty() ? ran.told(round, why_not) : std::string());
+  if (files) files->wait();
+  session_->note_pieces(v.node, "",
+                        files                          ? files->told()
+                        : repeater || !why_not.empty() ? ran.told(round, why_not)
+                                                       : std::string());
   return now;
 }
 

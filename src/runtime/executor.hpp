@@ -1,6 +1,7 @@
 // Runs a machine graph: its vertices in order, each on its engine, loops round by round.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "planner/machine_graph.hpp"
 #include "runtime/cached_vertices.hpp"
+#include "runtime/checkpoint.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/run_context.hpp"
 #include "runtime/session_state.hpp"
@@ -78,6 +80,7 @@ class executor {
   bool another(const detail::logical& n, std::uint64_t round, vertex_rows& now, round_result& r);
   std::unique_ptr<round_repeater> repeater_of(const planner::vertex& v, std::string& why_not) const;
   void forget(const std::vector<planner::vertex*>& vertices);
+  void find_checkpoints();
 
   const planner::machine_graph* graph_;
   session_state* session_;
@@ -86,6 +89,7 @@ class executor {
   partitions* over_;
   bool fell_back_ = false;
   cached_vertices cached_;
+  std::map<const planner::vertex*, checkpoint> checkpoints_;  // of cached rows that are yet to be computed
   std::vector<std::unique_ptr<planner::vertex>> brought_;  // with found rows as their input
   std::optional<bool> all_on_cpu_;
 };

@@ -92,6 +92,7 @@ session_options options_from_environment() {
     if (!std::filesystem::is_directory(t)) throw user_error(std::string("QUERY_TEMP: expected a folder: found '") + t + "'");
     o.temp_folder = t;
   }
+  if (const char* c = std::getenv("QUERY_CHECKPOINTS")) o.checkpoint_folder = c;
   if (const char* v = std::getenv("QUERY_VERIFY"); v && *v) {
     if (std::string(v) != "0" && std::string(v) != "1")
       throw user_error(std::string("QUERY_VERIFY: expected 0 or 1: found '") + v + "'");

@@ -12,6 +12,8 @@
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
 #include "conformance/rows.hpp"
+#include "runtime/session_state.hpp"
+#include "temp_folder.hpp"
 
 namespace conformance {
 namespace {
@@ -225,6 +227,34 @@ CONFORMS(sharing, fork_computes_shared_rows_once, "fork") {
   EXPECT_ROWS(n.to_vector(), selected(wanted, [](const tick& t) { return t.id; }));
   EXPECT_EQ(keys.count(), std::ssize(grouped(wanted, [](const tick& t) { return t.key; })));
   EXPECT_EQ(calls, std::ssize(rows));
+}
+
+CONFORMS(sharing, checkpoints_are_the_same_rows, "checkpoint") {
+  const query::tests::temp_folder folder("checkpoints_of_engines");
+  e.session.state()->options.checkpoint_folder = folder.name();
+  int number = 0;
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    const std::string name = "rows-" + std::to_string(number++);
+    const auto made = [&] { return source(e, d.rows).where([](auto t) { return t.key != 1; }).checkpoint(name); };
+    const auto wanted = kept(d.rows, [](const tick& t) { return t.key != 1; });
+    const auto first = made();
+    EXPECT_ROWS(first.to_vector(), wanted);
+    const auto from_files = made();
+    EXPECT_ROWS(from_files.to_vector(), wanted);
+    const auto positive = kept(wanted, [](const tick& t) { return t.key > 0; });
+    EXPECT_EQ(from_files.where([](auto t) { return t.key > 0; }).count(), std::ssize(positive));
+    const auto loop = [&] {
+      return source(e, d.rows)
+          .do_while([](auto now) { return now.where([](auto t) { return t.id % 5 != 1; }).reverse(); }, query::times(5))
+          .checkpoint(name + ".loop");
+    };
+    auto rounds = kept(d.rows, [](const tick& t) { return t.id % 5 != 1; });
+    std::reverse(rounds.begin(), rounds.end());
+    EXPECT_ROWS(loop().to_vector(), rounds);
+    EXPECT_ROWS(loop().to_vector(), rounds);  // from a round on, if one was kept
+  }
+  e.session.state()->options.checkpoint_folder.clear();
 }
 
 CONFORMS(sharing, one_query_may_run_in_several_threads, "Query") {

@@ -18,6 +18,7 @@ std::string place_of(call_site at);
 
 // Throws user_error.
 [[noreturn]] void fail(std::string_view verb, std::string_view what, call_site at);
+void check_checkpoint_name(std::string_view name, call_site at);  // fit for a folder
 
 // What was found where the verb is not known (a key that cannot be hashed, a division by zero in an interpreted function):
 // whoever runs the verb says its name and place by fail_at. An exception of a user's function is never one of these.

@@ -237,6 +237,7 @@ struct logical : std::enable_shared_from_this<logical> {
   rows_function rows_call = nullptr;       // apply, chunk, window: calls functions[0] over runs of rows
   std::shared_ptr<const void> gpu_form;    // apply: the user's function for the GPU, and how to call it
   void (*gpu_call)(const void* g, gpu_apply_port& port) = nullptr;
+  std::string checkpoint;                  // do_while, cached: name of files that outlive the program
   std::shared_ptr<const void> kept_as;     // cached: what sessions know its rows by; copies of the node, with more words, share it
   std::uint64_t slot = 0;                  // placeholder: which loop variable
   std::uint64_t previous_slot = 0, next_slot = 0;  // do_while: placeholders of its condition

@@ -243,6 +243,23 @@ template <class Derived, class T> class loops {
     n->kept_as = std::make_shared<const char>();
     return finish<T>(std::move(n), self());
   }
+  // Rows in files of the session's checkpoint folder, under a name of letters, digits, '-', '_' and '.': a program that is started again
+  // goes on from them, if code, query, captured values and rows of sources are the same; others are a user_error. Behind do_while: rows of
+  // its rounds, as often as that takes at most 5% of the time; else all rows, as with cached().
+  auto checkpoint(const std::string& name, call_site at = call_site::here()) const {
+    detail::check_checkpoint_name(name, at);
+    const std::shared_ptr<const detail::logical> last = self().to_pipe().node;
+    std::shared_ptr<detail::logical> n;
+    if (last->what == detail::verb::do_while) {
+      n = std::make_shared<detail::logical>(*last);
+    } else {
+      n = new_node<T>(detail::verb::cached, "checkpoint", at, self());
+      name_part(*n, "cached");
+      n->kept_as = std::make_shared<const char>();
+    }
+    n->checkpoint = name;
+    return finish<T>(std::move(n), self());
+  }
   // Several queries over the same rows, which are computed once: auto [a, b] = q.fork(f, g).
   template <class... F> auto fork(const F&... f) const {
     const auto shared = cached(self().to_pipe().node->where, "fork");  // behind functions there is no room for a call site

@@ -7,20 +7,10 @@
 #include <query/detail/failure.hpp>
 
 #include "cluster/container/container.hpp"
+#include "ir/type_registry.hpp"
 #include "runtime/default_memory.hpp"
 
 namespace query::cluster {
-
-namespace {
-
-// Is all of a value known to the library? What it does not know may hold addresses.
-bool is_described(const ir::type& t) {
-  if (t.k == ir::kind::opaque) return false;
-  if (t.element && !is_described(*t.element)) return false;
-  return std::ranges::all_of(t.fields(), [](const ir::field& f) { return is_described(*f.of); });
-}
-
-}  // namespace
 
 session_cluster::session_cluster(const session_options& options)
     : backend_(backends::make_backend(options)), count_(backend_->containers() + 1), token_(transport::session_token::random()) {
@@ -33,7 +23,7 @@ session_cluster::session_cluster(const session_options& options)
   if (!options.memory_limit) first_.options.memory_limit = runtime::default_memory_limit() / static_cast<std::size_t>(count_);
 }
 
-bool session_cluster::can_travel(const ir::type& row) const { return is_described(row); }
+bool session_cluster::can_travel(const ir::type& row) const { return ir::is_described(row); }
 
 std::shared_ptr<const runtime::cluster::prepared> session_cluster::prepare(const planner::machine_graph& g,
                                                                            const planner::column_options& forms) const {
@@ -48,7 +38,7 @@ std::shared_ptr<const runtime::cluster::prepared> session_cluster::prepare(const
     throw runtime::stays_here{e.why};
   }
   const auto check = [](const ir::type& row) {
-    if (!is_described(row)) throw runtime::stays_here{"rows of " + std::string(row.name) + " cannot be sent to others"};
+    if (!ir::is_described(row)) throw runtime::stays_here{"rows of " + std::string(row.name) + " cannot be sent to others"};
   };
   for (const auto& c : made->plan.captured) check(*c->element);
   for (const auto& s : made->plan.sources) check(*s.node->row);
