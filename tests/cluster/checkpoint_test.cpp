@@ -135,7 +135,8 @@ TEST(checkpointed_program, runs) {
     ::raise(SIGKILL);
   };
   const query::Session s({.threads = 2, .checkpoint_folder = folder, .gpu = query::gpu_use::off});
-  const auto q = loop(s, amounts(), 0.5);
+  const std::vector<amount> start = amounts();
+  const auto q = loop(s, start, 0.5);
   EXPECT_EQ(q.to_vector(), after(all_rounds, 0.5));
   EXPECT_LT(rounds_run, all_rounds);
   expect_in(q.explain(), "begun behind round");
