@@ -23,6 +23,7 @@ inline block_size size_of(const runtime::row_pages& pages) {
   block_size all;
   for (const runtime::row_page& p : pages) {
     all.rows += p.rows;
+    all.repeatable &= p.repeatable;
     all.bytes += p.bytes.size();
     all.checksum = all.checksum * 31 + runtime::checksum(p.bytes.as<const char>(), p.bytes.size());
   }

@@ -82,8 +82,8 @@ void partition_work::send(const planner::vertex& v, const task& t, task_result& 
   const runtime::row_pages begins = get_pages(from, context_->pool);
   std::vector<runtime::row_pages> buckets = exchanges_.send(v, static_cast<std::size_t>(receivers), begins);
   for (std::uint32_t b = 0; b < buckets.size(); ++b) {
+    r.blocks.push_back(size_of(buckets[b]));  // the master compares those, too, that nobody wants
     if (buckets.size() > 1 && !t.only.empty() && std::find(t.only.begin(), t.only.end(), b) == t.only.end()) buckets[b].clear();
-    r.blocks.push_back(size_of(buckets[b]));
   }
   blocks_->keep(t.id.step, t.id.attempt, std::move(buckets));
 }
