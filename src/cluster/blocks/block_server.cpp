@@ -16,6 +16,7 @@ block_server::block_server(const transport::address& at, const transport::sessio
 
 block_server::~block_server() {
   ending_ = true;
+  wake_.give();
   accepts_.join();
   for (peer& p : peers_) p.to.close();
   for (peer& p : peers_) p.serves.join();
@@ -44,7 +45,7 @@ shared_pages block_server::find(std::uint64_t query, const block_name& b) {
 
 void block_server::accept() {
   while (!ending_) {
-    auto came = listener_.accept(std::chrono::milliseconds(500));
+    auto came = listener_.accept(std::chrono::hours(1), &wake_);
     for (auto p = peers_.begin(); p != peers_.end();) {
       if (!p->ended) {
         ++p;
@@ -71,7 +72,7 @@ void block_server::serve(peer& p) {
       }
       bool taken = true;
       for (auto page = pages->begin(); taken && page != pages->end(); ++page) {
-        const page_header h{page->rows, runtime::checksum(page->bytes.as<const char>(), page->bytes.size())};
+        const page_header h{page->rows};
         taken = p.to.send(message_kind::page, m->query, std::as_bytes(std::span(&h, 1)),
                           {page->bytes.as<const std::byte>(), page->bytes.size()});
       }
@@ -81,6 +82,7 @@ void block_server::serve(peer& p) {
   }
   p.to.close();
   p.ended = true;
+  wake_.give();  // its descriptor goes at once
 }
 
 }  // namespace query::cluster

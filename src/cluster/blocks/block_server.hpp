@@ -19,16 +19,18 @@
 #include "cluster/blocks/block_store.hpp"
 #include "cluster/connection.hpp"
 #include "cluster/transport/listener.hpp"
+#include "cluster/transport/wake_signal.hpp"
 
 namespace query::cluster {
 
-// Of messages about blocks: of which, and what one page has.
+// Of messages about blocks: of which, and what precedes the bytes of a page. The size of a block, which the master has told, includes a
+// checksum of all of its pages.
 struct block_name {
   step_id step = 0;
   std::uint32_t attempt = 0, bucket = 0;
 };
 struct page_header {
-  std::uint64_t rows = 0, checksum = 0;
+  std::uint64_t rows = 0;
 };
 
 class block_server {
@@ -54,6 +56,7 @@ class block_server {
   shared_pages find(std::uint64_t query, const block_name& b);
 
   transport::listener listener_;
+  const transport::wake_signal wake_;
   std::atomic<bool> ending_{false};
   std::mutex lock_;
   std::unordered_map<std::uint64_t, std::shared_ptr<const block_store>> stores_;

@@ -83,7 +83,16 @@ void partition_work::send(const planner::vertex& v, const task& t, task_result& 
   std::vector<runtime::row_pages> buckets = exchanges_.send(v, static_cast<std::size_t>(receivers), begins);
   for (std::uint32_t b = 0; b < buckets.size(); ++b) {
     if (buckets.size() > 1 && !t.only.empty() && std::find(t.only.begin(), t.only.end(), b) == t.only.end()) buckets[b].clear();
-    r.blocks.push_back(size_of(buckets[b]));
+  }
+  std::vector<const runtime::row_page*> pages;
+  for (const runtime::row_pages& b : buckets)
+    for (const runtime::row_page& p : b) pages.push_back(&p);
+  std::vector<std::uint64_t> checksums(pages.size());
+  context_->scheduler.for_each(pages.size(), [&](std::size_t i) { checksums[i] = checksum_of(*pages[i]); }, context_->cancel);
+  auto checksum = checksums.begin();
+  for (const runtime::row_pages& b : buckets) {
+    block_size& size = r.blocks.emplace_back();
+    for (const runtime::row_page& p : b) add(size, p, *checksum++);
   }
   blocks_->keep(t.id.step, t.id.attempt, std::move(buckets));
 }
