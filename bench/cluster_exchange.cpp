@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <latch>
 #include <memory>
@@ -56,8 +57,18 @@ void write_all(int fd, int n) {
   check(::write(fd, bytes.data(), bytes.size()) == n);
 }
 
-// Each of n processes prepares, and then all move at once: the seconds of that. What they have prepared stays until all are done.
-double seconds_of(int n, const std::function<std::function<void()>(int)>& prepared) {
+struct cost {
+  double seconds = 0, cpu = 0;  // of all processes together
+};
+
+double cpu_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Each of n processes prepares, and then all move at once: what that costs. What they have prepared stays until all are done.
+cost cost_of(int n, const std::function<std::function<void()>(int)>& prepared) {
   int ready[2], go[2], done[2];
   check(!::pipe(ready) && !::pipe(go) && !::pipe(done));
   std::vector<pid_t> all;
@@ -68,20 +79,28 @@ double seconds_of(int n, const std::function<std::function<void()>(int)>& prepar
     const auto move = prepared(i);
     write_all(ready[1], 1);
     read_one(go[0]);
+    const double before = cpu_seconds();
     move();
     write_all(done[1], 1);
-    read_one(go[0]);
+    read_one(go[0]);  // others have what they pull from here
+    const double cpu = cpu_seconds() - before;
+    check(::write(ready[1], &cpu, sizeof cpu) == sizeof cpu);
     ::_exit(0);
   }
   for (int i = 0; i < n; ++i) read_one(ready[0]);
   const auto begin = clock::now();
   write_all(go[1], n);
   for (int i = 0; i < n; ++i) read_one(done[0]);
-  const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
+  cost all_of_them{std::chrono::duration<double>(clock::now() - begin).count()};
   write_all(go[1], n);
+  for (int i = 0; i < n; ++i) {
+    double cpu = 0;
+    check(::read(ready[0], &cpu, sizeof cpu) == sizeof cpu);
+    all_of_them.cpu += cpu;
+  }
   for (const pid_t p : all) ::waitpid(p, nullptr, 0);
   for (int* fds : {ready, go, done}) ::close(fds[0]), ::close(fds[1]);
-  return seconds;
+  return all_of_them;
 }
 
 std::pair<int, int> connected_pair(bool tcp) {
@@ -105,12 +124,12 @@ std::pair<int, int> connected_pair(bool tcp) {
 }
 
 // As many threads as the library has: one for each connection at either end.
-double sockets_alone(bool tcp, int n, std::size_t to_each) {
+cost sockets_alone(bool tcp, int n, std::size_t to_each) {
   const auto count = static_cast<std::size_t>(n);
   std::vector<std::vector<std::pair<int, int>>> pairs(count, std::vector<std::pair<int, int>>(count));
   for (auto& of_one : pairs)
     for (auto& p : of_one) p = connected_pair(tcp);
-  const double seconds = seconds_of(n, [&](int self) {
+  const cost moved = cost_of(n, [&](int self) {
     const auto me = static_cast<std::size_t>(self);
     auto threads = std::make_shared<std::vector<std::thread>>();
     auto begin = std::make_shared<std::latch>(1);
@@ -136,17 +155,18 @@ double sockets_alone(bool tcp, int n, std::size_t to_each) {
   });
   for (auto& of_one : pairs)
     for (auto& p : of_one) ::close(p.first), ::close(p.second);
-  return seconds;
+  return moved;
 }
 
 // Every process serves blocks to the others and pulls theirs; buffers of both are warm, as in a session's second query.
-double blocks_alone(bool tcp, int n, std::size_t to_each) {
+cost blocks_alone(bool tcp, const char* transport, int n, std::size_t to_each) {
   const transport::session_token token = transport::session_token::random();
   const int base = 20000 + static_cast<int>(std::random_device()() % 10000);
   const auto where = [&](int i) {
     return tcp ? "tcp:127.0.0.1:" + std::to_string(base + i) : "unix:@query_bench_" + std::to_string(base) + "_" + std::to_string(i);
   };
-  return seconds_of(n, [&](int self) {
+  return cost_of(n, [&](int self) {
+    ::setenv("QUERY_CLUSTER_TRANSPORT", transport, 1);
     auto* const pool = new query::runtime::buffer_pool;
     auto store = std::make_shared<block_store>();
     auto sizes = std::make_shared<std::vector<block_size>>();
@@ -196,42 +216,59 @@ int main(int argc, char** argv) {
   query::container_main();
   const std::size_t bytes = static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 256) << 20;
   const int n = argc > 2 ? std::atoi(argv[2]) : 4;
-  constexpr int rounds = 7;
+  constexpr std::size_t rounds = 7;
   const auto each = bytes / static_cast<std::size_t>(n * n);
   const double moved = static_cast<double>(each) * n * (n - 1);
 
-  std::vector<double> unix_alone, tcp_alone, unix_blocks, tcp_blocks, exchange;
   std::vector<row> rows(bytes / sizeof(row));
   std::mt19937_64 random(1);
   for (std::size_t i = 0; i < rows.size(); ++i)
     rows[i] = {static_cast<std::int64_t>(i), static_cast<std::int64_t>(random()), static_cast<double>(i), 1};
-  for (int r = -1; r < rounds; ++r) {
-    // Before the session has threads: a forked process has one.
-    const double a = sockets_alone(false, n, each), b = sockets_alone(true, n, each);
-    const double c = blocks_alone(false, n, each), d = blocks_alone(true, n, each);
+  const auto exchange = [&] {
     query::Session many = query::Session::cluster("local:" + std::to_string(n), {.gpu = query::gpu_use::off});
     const auto q = query::from(rows).in(many).distinct();
-    double e = 0;
+    cost vertex;
     for (int i = 0; i < 2; ++i) {  // the first one takes memory from the system
       check(static_cast<std::size_t>(q.count()) == rows.size());
-      e = query::profile(q).vertices.at(0).seconds;
+      vertex.seconds = query::profile(q).vertices.at(0).seconds;
     }
-    if (r < 0) continue;
-    unix_alone.push_back(a), tcp_alone.push_back(b), unix_blocks.push_back(c), tcp_blocks.push_back(d), exchange.push_back(e);
-  }
-  std::printf("%d processes, %.0f MiB between them\n", n, moved / (1 << 20));
-  const auto median = [](std::vector<double> all) {
+    return vertex;
+  };
+
+  struct way {
+    const char* name;
+    std::size_t alone;  // which is its transport with nothing else to do
+    std::function<cost()> run;
+    std::vector<cost> rounds{};
+  };
+  std::vector<way> ways{
+      {"Unix sockets alone", 0, [&] { return sockets_alone(false, n, each); }},
+      {"TCP alone, loopback", 1, [&] { return sockets_alone(true, n, each); }},
+      {"blocks over Unix sockets", 0, [&] { return blocks_alone(false, "sockets", n, each); }},
+      {"blocks read by place", 0, [&] { return blocks_alone(false, "", n, each); }},
+      {"blocks over TCP, loopback", 1, [&] { return blocks_alone(true, "", n, each); }},
+      {"exchange of a query", 0, exchange},
+  };
+  for (int r = -1; r < static_cast<int>(rounds); ++r)
+    for (way& w : ways) {
+      const cost c = w.run();
+      if (r >= 0) w.rounds.push_back(c);
+    }
+  const auto median = [](const auto& of_each) {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < rounds; ++i) all.push_back(of_each(i));
     std::sort(all.begin(), all.end());
     return all[all.size() / 2];
   };
-  const auto show = [&](const char* name, const std::vector<double>& took, const std::vector<double>& alone) {
-    std::vector<double> ratios;
-    for (std::size_t i = 0; i < took.size(); ++i) ratios.push_back(alone[i] / took[i]);
-    std::printf("  %-40s %6.2f GB/s   speed against its transport alone %5.2f\n", name, moved / median(took) / 1e9, median(ratios));
-  };
-  show("Unix sockets alone", unix_alone, unix_alone);
-  show("blocks over Unix sockets", unix_blocks, unix_alone);
-  show("exchange of a query, Unix sockets", exchange, unix_alone);
-  show("TCP alone, loopback", tcp_alone, tcp_alone);
-  show("blocks over TCP, loopback", tcp_blocks, tcp_alone);
+  std::printf("%d processes, %.0f MiB between them\n", n, moved / (1 << 20));
+  for (const way& w : ways) {
+    const std::vector<cost>& alone = ways[w.alone].rounds;
+    std::printf("  %-28s %6.2f GB/s   against its transport alone %5.2f", w.name,
+                moved / median([&](std::size_t i) { return w.rounds[i].seconds; }) / 1e9,
+                median([&](std::size_t i) { return alone[i].seconds / w.rounds[i].seconds; }));
+    if (w.rounds[0].cpu > 0)
+      std::printf("   CPU %.2f ns a byte, against it %5.2f", median([&](std::size_t i) { return w.rounds[i].cpu; }) / moved * 1e9,
+                  median([&](std::size_t i) { return alone[i].cpu / w.rounds[i].cpu; }));
+    std::printf("\n");
+  }
 }

@@ -29,6 +29,11 @@ bool connection::is_idle() const {
   pollfd ready{fd_, POLLIN | POLLRDHUP, 0};
   return ::poll(&ready, 1, 0) == 0;
 }
+pid_t connection::peer_process() const {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+}
 void connection::limit_silence(std::chrono::seconds most) {
   const timeval limit{most.count(), 0};
   ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -100,18 +105,21 @@ bool connection::receive_bytes(std::span<std::byte> to) {
 
 std::optional<message_head> connection::receive_head() {
   header h;
-  if (!receive_bytes(std::as_writable_bytes(std::span(&h, 1))) || h.magic != magic || h.kind > message_kind::block_gone)
+  if (!receive_bytes(std::as_writable_bytes(std::span(&h, 1))) || h.magic != magic || h.kind > message_kind::block_read)
     return std::nullopt;
   return message_head{h.kind, h.query, h.bytes};
 }
 
 std::optional<message> connection::receive() {
   const auto h = receive_head();
-  if (!h) return std::nullopt;
-  message m{h->kind, h->query, {}};
+  return h ? receive_rest(*h) : std::nullopt;
+}
+
+std::optional<message> connection::receive_rest(const message_head& h) {
+  message m{h.kind, h.query, {}};
   // Memory is taken as the bytes come: a length alone takes none.
   constexpr std::size_t piece = std::size_t{1} << 24;
-  for (std::uint64_t left = h->bytes; left;) {
+  for (std::uint64_t left = h.bytes; left;) {
     const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(left, piece)), have = m.bytes.size();
     m.bytes.resize(have + n);
     if (!receive_bytes(std::span(m.bytes).subspan(have))) return std::nullopt;

@@ -5,6 +5,7 @@
 //   while (auto m = to_container.receive()) handle(*m);       // nothing: the other side has ended
 #pragma once
 
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #include <atomic>
@@ -26,7 +27,7 @@ enum class message_kind : std::uint32_t {
   // to the master
   listens, done, failed, missing, here_i_am,
   // between those who pull blocks and those who hold them
-  pull_block, page, block_end, block_gone,
+  pull_block, page, block_end, block_gone, block_places, block_read,
 };
 
 struct message {
@@ -60,8 +61,10 @@ class connection {
   // The same in two steps, for who knows where the bytes are wanted: all of them, in one call or several. False: the other side has ended.
   std::optional<message_head> receive_head();
   bool receive_bytes(std::span<std::byte> to);
+  std::optional<message> receive_rest(const message_head& h);
   void close();  // wakes who receives
   bool is_idle() const;  // nothing has come, and the other side has not ended
+  pid_t peer_process() const;  // of this machine, over a Unix socket; else 0
   void limit_silence(std::chrono::seconds most);  // receive() gives nothing after that
 
  private:

@@ -4,12 +4,17 @@
 #include <span>
 #include <utility>
 
+#include <query/errors.hpp>
+
 #include "cluster/blocks/block_server.hpp"
+#include "cluster/blocks/peer_memory.hpp"
+#include "cluster/bytes.hpp"
 
 namespace query::cluster {
 
 namespace {
 constexpr std::chrono::milliseconds before_next_try{200};
+constexpr std::uint64_t least_by_place = 64 << 10;  // bytes: fewer come with the answer
 }  // namespace
 
 block_puller::block_puller(std::uint64_t query, peer_connections& connections, runtime::buffer_pool& pool,
@@ -59,24 +64,43 @@ void block_puller::work() {
 
 // False: the connection is of no use any more. An answer is the block that the master was told of, or none.
 bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
-  const block_name name{r.wanted.step, r.wanted.attempt, r.wanted.bucket};
+  const pid_t peer = r.wanted.size.bytes < least_by_place ? 0 : readable_peer(to);
+  const block_name name{r.wanted.step, r.wanted.attempt, r.wanted.bucket, peer ? handed::by_place : handed::over_socket};
   if (!to.send(message_kind::pull_block, query_, std::as_bytes(std::span(&name, 1)))) return false;
   auto pages = std::make_shared<runtime::row_pages>();
   block_size came;
+  // What is more than the block has takes no memory.
+  const auto next_page = [&](std::uint64_t rows, std::uint64_t bytes) -> runtime::row_page* {
+    if (bytes > r.wanted.size.bytes - came.bytes) return nullptr;
+    return &pages->emplace_back(runtime::row_page{pool_.allocate(bytes), rows});
+  };
+  const auto end = [&] {
+    if (came == r.wanted.size) o.pages = std::move(pages);
+    return true;
+  };
   while (const auto m = to.receive_head()) {
     if (m->query != query_) return false;
     if (m->kind == message_kind::block_gone) return o.gone = m->bytes == 0;
-    if (m->kind == message_kind::block_end) {
-      if (came == r.wanted.size) o.pages = std::move(pages);
-      return m->bytes == 0;
+    if (m->kind == message_kind::block_end) return m->bytes == 0 && end();
+    if (m->kind == message_kind::block_places && peer) {
+      const auto places = to.receive_rest(*m);
+      if (!places) return false;
+      for (byte_reader from(places->bytes); from.left();) {
+        const auto place = from.get<page_place>();
+        runtime::row_page* const page = ending_ ? nullptr : next_page(place.rows, place.bytes);
+        if (!page) return false;
+        const peer_read read = read_peer(peer, place.address, page->bytes.span<std::byte>());
+        if (read == peer_read::refused) return pull_from(to, r, o);  // over the socket
+        if (read == peer_read::failed) return false;
+        add(came, *page, checksum_of(*page));
+      }
+      return to.send(message_kind::block_read, query_, {}) && end();
     }
     page_header h;
-    // What is more than the block has takes no memory.
-    if (m->kind != message_kind::page || m->bytes < sizeof h || m->bytes - sizeof h > r.wanted.size.bytes - came.bytes) return false;
-    if (!to.receive_bytes(std::as_writable_bytes(std::span(&h, 1)))) return false;
-    runtime::row_page& page = pages->emplace_back(runtime::row_page{pool_.allocate(m->bytes - sizeof h), h.rows});
-    if (!to.receive_bytes(page.bytes.span<std::byte>())) return false;
-    add(came, page, checksum_of(page));
+    if (m->kind != message_kind::page || m->bytes < sizeof h || !to.receive_bytes(std::as_writable_bytes(std::span(&h, 1)))) return false;
+    runtime::row_page* const page = next_page(h.rows, m->bytes - sizeof h);
+    if (!page || !to.receive_bytes(page->bytes.span<std::byte>())) return false;
+    add(came, *page, checksum_of(*page));
   }
   return false;
 }
@@ -93,6 +117,7 @@ block_puller::outcome block_puller::pulled(const request& r) {
     }
     try {
       whole = pull_from(*from, r, o);
+    } catch (const cluster_error&) {  // no message of ours
     } catch (...) {
       o.error = std::current_exception();
     }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <query/errors.hpp>
 
@@ -60,23 +61,37 @@ void block_server::accept() {
   }
 }
 
+bool block_server::send_pages(peer& p, std::uint64_t query, const runtime::row_pages& pages) {
+  for (const runtime::row_page& page : pages) {
+    const page_header h{page.rows};
+    if (!p.to.send(message_kind::page, query, std::as_bytes(std::span(&h, 1)), {page.bytes.as<const std::byte>(), page.bytes.size()}))
+      return false;
+  }
+  return p.to.send(message_kind::block_end, query, {});
+}
+
 void block_server::serve(peer& p) {
   try {
+    shared_pages read_there;  // by the peer, until its next message
     while (const auto m = p.to.receive()) {
+      read_there.reset();
+      if (m->kind == message_kind::block_read) continue;
       if (m->kind != message_kind::pull_block) break;
       const auto wanted = byte_reader(m->bytes).get<block_name>();
       const shared_pages pages = find(m->query, wanted);
+      bool taken = false;
       if (!pages) {
-        if (!p.to.send(message_kind::block_gone, m->query, {})) break;
-        continue;
+        taken = p.to.send(message_kind::block_gone, m->query, {});
+      } else if (wanted.how == handed::by_place) {
+        std::vector<page_place> places;
+        for (const runtime::row_page& page : *pages)
+          places.push_back({page.rows, reinterpret_cast<std::uint64_t>(page.bytes.data()), page.bytes.size()});
+        read_there = pages;
+        taken = p.to.send(message_kind::block_places, m->query, std::as_bytes(std::span(places)));
+      } else {
+        taken = send_pages(p, m->query, *pages);
       }
-      bool taken = true;
-      for (auto page = pages->begin(); taken && page != pages->end(); ++page) {
-        const page_header h{page->rows};
-        taken = p.to.send(message_kind::page, m->query, std::as_bytes(std::span(&h, 1)),
-                          {page->bytes.as<const std::byte>(), page->bytes.size()});
-      }
-      if (!taken || !p.to.send(message_kind::block_end, m->query, {})) break;
+      if (!taken) break;
     }
   } catch (const std::exception&) {  // what came was no request
   }
