@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -24,18 +25,39 @@ struct header {
 
 connection::~connection() { ::close(fd_); }
 void connection::close() { ::shutdown(fd_, SHUT_RDWR); }
+bool connection::is_idle() const {
+  pollfd ready{fd_, POLLIN | POLLRDHUP, 0};
+  return ::poll(&ready, 1, 0) == 0;
+}
+pid_t connection::peer_process() const {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+}
 void connection::limit_silence(std::chrono::seconds most) {
   const timeval limit{most.count(), 0};
   ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 }
 
-bool connection::write_all(std::span<const std::byte> bytes, function_ref<bool(int)> goes_on, bool& begun) {
+// All parts of a message in as few calls as the socket takes.
+bool connection::write_all(std::span<iovec> parts, function_ref<bool(int)> goes_on, bool& begun) {
   constexpr int a_look = 50;  // milliseconds
   int waited = 0;
-  while (!bytes.empty()) {
-    const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  for (;;) {
+    while (!parts.empty() && parts.front().iov_len == 0) parts = parts.subspan(1);
+    if (parts.empty()) return true;
+    msghdr all{};
+    all.msg_iov = parts.data();
+    all.msg_iovlen = parts.size();
+    const ssize_t n = ::sendmsg(fd_, &all, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
+      auto sent = static_cast<std::size_t>(n);
+      for (iovec& part : parts) {
+        const std::size_t of_it = std::min(sent, part.iov_len);
+        part.iov_base = static_cast<std::byte*>(part.iov_base) + of_it;
+        part.iov_len -= of_it;
+        sent -= of_it;
+      }
       begun = true;
       waited = 0;
       continue;
@@ -47,7 +69,6 @@ bool connection::write_all(std::span<const std::byte> bytes, function_ref<bool(i
     if (woken < 0 && errno != EINTR) return false;
     if (woken == 0 && !goes_on(waited += a_look)) return false;
   }
-  return true;
 }
 
 bool connection::send(message_kind kind, std::uint64_t query, std::span<const std::byte> head, std::span<const std::byte> rest,
@@ -67,32 +88,41 @@ bool connection::send(message_kind kind, std::uint64_t query, std::span<const st
     const bool& begun;
     bool all = false;
   } sent{cut_, begun};
-  const auto part = [&](std::span<const std::byte> bytes) { return write_all(bytes, waits, begun); };
-  sent.all = part(std::as_bytes(std::span(&h, 1))) && part(head) && part(rest);
-  return sent.all;
+  const auto part = [](std::span<const std::byte> bytes) { return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()}; };
+  std::array parts{part(std::as_bytes(std::span(&h, 1))), part(head), part(rest)};
+  return sent.all = write_all(parts, waits, begun);
+}
+
+bool connection::receive_bytes(std::span<std::byte> to) {
+  while (!to.empty()) {
+    const ssize_t got = ::recv(fd_, to.data(), to.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    to = to.subspan(static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
+std::optional<message_head> connection::receive_head() {
+  header h;
+  if (!receive_bytes(std::as_writable_bytes(std::span(&h, 1))) || h.magic != magic || h.kind > message_kind::block_read)
+    return std::nullopt;
+  return message_head{h.kind, h.query, h.bytes};
 }
 
 std::optional<message> connection::receive() {
-  const auto read_all = [&](void* to, std::size_t n) {
-    auto* p = static_cast<std::byte*>(to);
-    while (n) {
-      const ssize_t got = ::recv(fd_, p, n, 0);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return false;
-      p += got;
-      n -= static_cast<std::size_t>(got);
-    }
-    return true;
-  };
-  header h;
-  if (!read_all(&h, sizeof h) || h.magic != magic || h.kind > message_kind::block_gone) return std::nullopt;
+  const auto h = receive_head();
+  return h ? receive_rest(*h) : std::nullopt;
+}
+
+std::optional<message> connection::receive_rest(const message_head& h) {
   message m{h.kind, h.query, {}};
   // Memory is taken as the bytes come: a length alone takes none.
   constexpr std::size_t piece = std::size_t{1} << 24;
   for (std::uint64_t left = h.bytes; left;) {
     const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(left, piece)), have = m.bytes.size();
     m.bytes.resize(have + n);
-    if (!read_all(m.bytes.data() + have, n)) return std::nullopt;
+    if (!receive_bytes(std::span(m.bytes).subspan(have))) return std::nullopt;
     left -= n;
   }
   return m;

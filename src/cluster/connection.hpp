@@ -5,6 +5,9 @@
 //   while (auto m = to_container.receive()) handle(*m);       // nothing: the other side has ended
 #pragma once
 
+#include <sys/types.h>
+#include <sys/uio.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -24,13 +27,19 @@ enum class message_kind : std::uint32_t {
   // to the master
   listens, done, failed, missing, here_i_am,
   // between those who pull blocks and those who hold them
-  pull_block, page, block_end, block_gone,
+  pull_block, page, block_end, block_gone, block_places, block_read,
 };
 
 struct message {
   message_kind kind = message_kind::done;
   std::uint64_t query = 0;
   std::vector<std::byte> bytes;
+};
+
+// How a message begins: its bytes are still to be received.
+struct message_head {
+  message_kind kind = message_kind::done;
+  std::uint64_t query = 0, bytes = 0;
 };
 
 class connection {
@@ -49,11 +58,17 @@ class connection {
             function_ref<bool(int)> goes_on = for_a_minute);
   // One thread. Nothing: the other side has ended, or what came is no message.
   std::optional<message> receive();
+  // The same in two steps, for who knows where the bytes are wanted: all of them, in one call or several. False: the other side has ended.
+  std::optional<message_head> receive_head();
+  bool receive_bytes(std::span<std::byte> to);
+  std::optional<message> receive_rest(const message_head& h);
   void close();  // wakes who receives
+  bool is_idle() const;  // nothing has come, and the other side has not ended
+  pid_t peer_process() const;  // of this machine, over a Unix socket; else 0
   void limit_silence(std::chrono::seconds most);  // receive() gives nothing after that
 
  private:
-  bool write_all(std::span<const std::byte> bytes, function_ref<bool(int)> goes_on, bool& begun);
+  bool write_all(std::span<iovec> parts, function_ref<bool(int)> goes_on, bool& begun);
   const int fd_;
   std::atomic<bool> cut_{false};  // a message went in part
   std::mutex sending_;

@@ -6,6 +6,7 @@
 #include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
+#include "cpu_engine/padding.hpp"
 #include "cpu_engine/rows_buffer.hpp"
 #include "cpu_engine/value_bytes.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
@@ -60,17 +61,20 @@ runtime::row_pages write_pages(const detail::table& rows, runtime::run_context& 
   std::vector<std::size_t> begins = t.trivial ? page_begins_of_trivial(rows, bytes) : page_begins(rows, context.cancel, bytes);
   runtime::row_pages pages(begins.size());
   begins.push_back(rows.n);
+  const padding unused(t);
   const vertex_tasks tasks(context, std::vector<detail::binding>{});
   tasks.for_each(pages.size(), [&](std::size_t p) {
     runtime::row_page& page = pages[p];
     page.rows = begins[p + 1] - begins[p];
     page.bytes = context.pool.allocate(bytes[p]);
     auto* to = page.bytes.as<std::byte>();
+    page.repeatable = unused.known();
     if (t.trivial) {
       if (bytes[p]) std::memcpy(to, row_at(rows, begins[p]), bytes[p]);
-      return;
+    } else {
+      for (std::size_t i = begins[p]; i < begins[p + 1]; ++i) to = write_bytes(t, row_at(rows, i), to);
     }
-    for (std::size_t i = begins[p]; i < begins[p + 1]; ++i) to = write_bytes(t, row_at(rows, i), to);
+    if (unused) unused.clear(page.bytes.as<std::byte>(), page.rows);
   });
   return pages;
 }

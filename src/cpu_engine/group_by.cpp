@@ -187,7 +187,9 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   const detail::binding_scope scope(bindings);  // merging and finishing call functions too
   pipeline p(v.inputs[0], v.captures, context, v.over_columns, !v.over_columns);
   const planner::column_schema* const columns = v.over_columns ? p.columns() : nullptr;
-  const group_program program(n, v.group_function.get(), columns, v.gives_columns != nullptr);
+  const bool sends = planner::sends_states(v);
+  group_program program(n, v.group_function.get(), columns, v.gives_columns != nullptr);
+  if (sends) program.saves_states();
   const function_calls key(n.functions[0], v.interpreted, false);
   std::optional<column_key> key_columns;
   if (columns) key_columns.emplace(n.functions[0], *columns, &n);
@@ -233,7 +235,7 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     });
     return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs)));
   };
-  const bool sends = planner::sends_states(v), sampled = columns && p.source_rows().value_or(0) > part_rows * 8;
+  const bool sampled = columns && p.source_rows().value_or(0) > part_rows * 8;
   if (sampled) {
     const double rows = static_cast<double>(*p.source_rows()), groups = group_sample(n, *key_columns, context.pool).estimate(p);
     if (sends && groups > many_groups && groups * rows_a_group_of_part > rows) return one_by_one({});
@@ -336,7 +338,8 @@ runtime::vertex_rows aggregate_rows(const planner::vertex& v, runtime::run_conte
   const detail::binding_scope scope(bindings);
   pipeline p(v.inputs[0], v.captures, context, v.over_columns);
   const planner::column_schema* const columns = v.over_columns ? p.columns() : nullptr;
-  const group_program program(n, v.group_function.get(), columns);
+  group_program program(n, v.group_function.get(), columns);
+  if (planner::sends_states(v)) program.saves_states();
   p.limit_parts(most_tables);
   const bool known = p.parts().has_value();
   const std::size_t window = known ? std::max<std::size_t>(*p.parts(), 1) : most_tables;

@@ -19,8 +19,8 @@ namespace {
 // States as the user's compiler laid them out, side by side.
 class compiled_states final : public group_states {
  public:
-  compiled_states(const detail::logical& n, std::shared_ptr<const void> self, runtime::buffer_pool& pool)
-      : calls_(&n.aggregate), own_memory_(n.states_own_memory), self_(std::move(self)), pool_(&pool) {}
+  compiled_states(const detail::logical& n, std::shared_ptr<const void> self, runtime::buffer_pool& pool, bool zeros)
+      : calls_(&n.aggregate), own_memory_(n.states_own_memory), zeros_(zeros), self_(std::move(self)), pool_(&pool) {}
   compiled_states(const compiled_states&) = delete;
   compiled_states& operator=(const compiled_states&) = delete;
   ~compiled_states() override {
@@ -33,6 +33,8 @@ class compiled_states final : public group_states {
     if (n > capacity_) {
       const std::size_t next = std::max({n, capacity_ * 2, first_states(calls_->state_size)});
       runtime::buffer larger = pool_->allocate(runtime::buffer_pool::checked_bytes(next, calls_->state_size));
+      // Neither constructors nor assignments of members write the bytes between these.
+      if (zeros_) std::memset(larger.data(), 0, larger.size());
       if (n_) calls_->relocate(larger.data(), memory_.data(), n_);
       memory_ = std::move(larger);
       capacity_ = next;
@@ -83,7 +85,7 @@ class compiled_states final : public group_states {
   }
 
   const detail::aggregate_calls* calls_;
-  const bool own_memory_;
+  const bool own_memory_, zeros_;
   std::shared_ptr<const void> self_;
   runtime::buffer_pool* pool_;
   runtime::buffer memory_;
@@ -115,7 +117,7 @@ group_program::~group_program() = default;
 
 std::unique_ptr<group_states> group_program::states(runtime::buffer_pool& pool) const {
   if (expressions_) return make_interpreted_states(expressions_, pool);
-  return std::make_unique<compiled_states>(*node_, compiled_, pool);
+  return std::make_unique<compiled_states>(*node_, compiled_, pool, saves_);
 }
 
 }  // namespace query::cpu

@@ -64,11 +64,13 @@ class group_program {
   ~group_program();
   bool gives_columns() const { return gives_columns_; }
 
+  // States will be saved: what no value decides of their bytes is zero.
+  void saves_states() { saves_ = true; }
   std::unique_ptr<group_states> states(runtime::buffer_pool& pool) const;
 
  private:
   const detail::logical* node_;
-  bool gives_columns_;
+  bool gives_columns_, saves_ = false;
   std::shared_ptr<const void> compiled_;
   std::shared_ptr<const class group_expressions> expressions_;
 };

@@ -131,7 +131,22 @@ template <class Aggregate, class V> class number_column final : public aggregate
     }
   }
   std::size_t state_bytes() const override { return states_.state_bytes; }
-  void save(std::size_t i, std::byte* to) override { states_.save(i, to); }
+  // Member by member: bytes between them are zero.
+  void save(std::size_t i, std::byte* to) override {
+    state& s = states_[i];
+    const auto put = [&](const auto& member) {
+      const auto at = reinterpret_cast<const std::byte*>(&member) - reinterpret_cast<const std::byte*>(&s);
+      std::memcpy(to + at, &member, sizeof member);
+    };
+    std::memset(to, 0, sizeof s);
+    put(s.any);
+    if constexpr (requires { s.s.any; }) {
+      put(s.s.any);
+      put(s.s.v);
+    } else {
+      put(s.s);  // words without bytes between them
+    }
+  }
   void load(std::size_t i, const std::byte* from) override { states_.load(i, from); }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "cpu_engine/group_by.hpp"
 #include "cpu_engine/group_partitions.hpp"
+#include "cpu_engine/padding.hpp"
 #include "cpu_engine/value_bytes.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
@@ -63,10 +64,41 @@ std::uint64_t form_of(const planner::vertex& v, const group_states& states) {
   return states.state_bytes() * 2 + (v.group_function ? 1 : 0);
 }
 
+// Do the same groups, made again, have the same bytes? Compiled code copies values into its states with the bytes that none decides.
+bool are_repeatable(const planner::vertex& v) {
+  const detail::logical& n = *v.node;
+  if (n.key && !padding(*n.key).known()) return false;
+  const detail::pipe& from = n.inputs.front();
+  const ir::type* const row = from.native ? from.native->out : from.node->row;
+  const auto alike = [&](const std::vector<ir::aggregate_call>& calls, bool compiled) {
+    const auto known = [&](const ir::type* t) {
+      if (!t) return true;
+      const padding unused(*t);
+      return unused.known() && !(compiled && unused);
+    };
+    return std::ranges::all_of(calls, [&](const ir::aggregate_call& c) {
+      switch (c.what) {
+        case ir::aggregate_kind::first:
+        case ir::aggregate_kind::last: return known(c.argument ? c.argument->type : row);
+        case ir::aggregate_kind::arg_min:
+        case ir::aggregate_kind::arg_max: return known(c.value) && known(row);
+        case ir::aggregate_kind::min:
+        case ir::aggregate_kind::max: return known(c.value);
+        default: return true;
+      }
+    });
+  };
+  if (v.group_function) return alike(v.group_function->calls, false);
+  const ir::traced t = n.functions.back().trace();
+  if (!t) return false;
+  const ir::group_analysis a = ir::plan_group_function(t, n.key, n.row);
+  return a.plan && alike(a.plan->calls, true);
+}
+
 // Pages for one receiver.
 class page_writer {
  public:
-  page_writer(runtime::buffer_pool& pool, std::uint64_t form) : pool_(&pool), form_(form) {}
+  page_writer(runtime::buffer_pool& pool, std::uint64_t form, bool repeatable) : pool_(&pool), form_(form), repeatable_(repeatable) {}
   std::byte* room(std::size_t bytes) {
     if (rows_ && bytes_.size() + bytes > runtime::page_bytes) flush();
     const std::size_t at = bytes_.size();
@@ -79,6 +111,7 @@ class page_writer {
     runtime::row_page page;
     page.bytes = pool_->allocate(sizeof form_ + bytes_.size());
     page.rows = rows_;
+    page.repeatable = repeatable_;
     std::memcpy(page.bytes.data(), &form_, sizeof form_);
     std::memcpy(page.bytes.as<std::byte>() + sizeof form_, bytes_.data(), bytes_.size());
     pages_.push_back(std::move(page));
@@ -93,6 +126,7 @@ class page_writer {
  private:
   runtime::buffer_pool* pool_;
   std::uint64_t form_;
+  bool repeatable_;
   std::vector<std::byte> bytes_;
   std::size_t rows_ = 0;
   runtime::row_pages pages_;
@@ -105,6 +139,7 @@ void write_run(const planner::vertex& v, partial_groups::run& r, std::vector<pag
     return;
   }
   const ir::type& key = *v.node->key;
+  const padding unused(key);
   const key_equality equality = equality_of(v.node->keys);
   const auto* keys = static_cast<const std::byte*>(r.whole_keys());
   std::uint64_t hashes[batch_rows];
@@ -118,6 +153,7 @@ void write_run(const planner::vertex& v, partial_groups::run& r, std::vector<pag
       const std::size_t bytes = bytes_of(key, k);
       std::byte* const at = to[partition_of(hashes[i], to.size())].room(bytes + state);
       (void)write_bytes(key, k, at);
+      if (unused) unused.clear(at, 1);
       r.states->save(from + i, at + bytes);
     }
   }
@@ -259,10 +295,11 @@ std::vector<runtime::row_pages> write_groups(const planner::vertex& v, const run
                                              runtime::run_context& context) {
   std::vector<partial_groups::run>& runs = dynamic_cast<partial_groups&>(*groups.kept).runs;
   std::vector<std::vector<page_writer>> written(runs.size());
+  const bool repeatable = are_repeatable(v);
   const vertex_tasks tasks(context, v.captures);
   tasks.for_each(runs.size(), [&](std::size_t r) {
     if (!runs[r].n) return;
-    for (std::size_t i = 0; i < receivers; ++i) written[r].emplace_back(context.pool, form_of(v, *runs[r].states));
+    for (std::size_t i = 0; i < receivers; ++i) written[r].emplace_back(context.pool, form_of(v, *runs[r].states), repeatable);
     write_run(v, runs[r], written[r]);
     for (page_writer& w : written[r]) w.flush();
     runs[r] = {};

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 
+#include "cpu_engine/padding.hpp"
 #include "cpu_engine/state_array.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
@@ -48,8 +50,13 @@ class value_slots {
   std::size_t state_bytes() const { return 1 + type_->size; }
   void save(std::size_t i, std::byte* to) {
     *to = std::byte{filled_[i]};
-    if (filled_[i]) std::memcpy(to + 1, at(i), type_->size);
-    else std::memset(to + 1, 0, type_->size);
+    if (!filled_[i]) {
+      std::memset(to + 1, 0, type_->size);
+      return;
+    }
+    if (!unused_) unused_.emplace(*type_);
+    std::memcpy(to + 1, at(i), type_->size);
+    if (*unused_) unused_->clear(to + 1, 1);
   }
   void load(std::size_t i, const std::byte* from) {
     filled_[i] = *from != std::byte{0};
@@ -67,6 +74,7 @@ class value_slots {
   runtime::buffer_pool* pool_;
   runtime::buffer memory_;
   state_array<bool> filled_;
+  std::optional<padding> unused_;  // once values are saved
   std::size_t capacity_ = 0;
 };
 

@@ -14,6 +14,7 @@ inline constexpr std::size_t page_bytes = std::size_t{256} << 10;
 struct row_page {
   buffer bytes;
   std::size_t rows = 0;
+  bool repeatable = true;  // the same rows, computed again, have the same bytes
 };
 using row_pages = std::vector<row_page>;
 

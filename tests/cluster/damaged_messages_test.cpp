@@ -39,6 +39,12 @@ struct plain {
   double price;
 };
 QUERY_RECORD(plain, id, price);
+struct loose {  // with bytes that no value decides
+  std::int8_t id;
+  std::optional<std::int32_t> shelf;
+  std::optional<plain> part;
+};
+QUERY_RECORD(loose, id, shelf, part);
 
 namespace {
 
@@ -231,6 +237,14 @@ TEST(damaged_messages, pages_of_numbers_are_checked) {
   std::vector<plain> numbers;
   for (int i = 0; i < 300; ++i) numbers.push_back({i, i / 2.0});
   expect_pages_are_checked(numbers);
+}
+
+TEST(damaged_messages, pages_of_rows_with_unused_bytes_are_checked) {
+  std::vector<loose> rows;
+  for (int i = 0; i < 300; ++i)
+    rows.push_back({static_cast<std::int8_t>(i), i % 2 ? std::optional(i) : std::nullopt,
+                    i % 3 ? std::optional(plain{i, 0.5}) : std::nullopt});
+  expect_pages_are_checked(rows);
 }
 
 TEST(damaged_messages, greetings_modules_and_exceptions_are_errors_or_themselves) {

@@ -1,10 +1,14 @@
 // Processes that are killed at any moment of a query: the answer stays right, and nothing is left behind.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -20,6 +24,7 @@ namespace losses_test {
 struct point {
   std::int32_t id, shelf;
   double x, y;
+  friend bool operator==(const point&, const point&) = default;
 };
 QUERY_RECORD(point, id, shelf, x, y);
 struct center {
@@ -28,6 +33,26 @@ struct center {
   friend bool operator==(const center&, const center&) = default;
 };
 QUERY_RECORD(center, id, x, y);
+struct shelf_key {
+  bool even;
+  std::int32_t shelf;
+  friend bool operator==(const shelf_key&, const shelf_key&) = default;
+};
+QUERY_RECORD(shelf_key, even, shelf);
+struct facts {
+  shelf_key key;
+  std::int32_t least;
+  bool large;
+  double mean;
+  std::optional<double> variance;
+  std::int32_t first, last;
+  shelf_key first_key;
+  point best;
+  bool any;
+  std::int64_t n;
+  friend bool operator==(const facts&, const facts&) = default;
+};
+QUERY_RECORD(facts, key, least, large, mean, variance, first, last, first_key, best, any, n);
 
 namespace {
 
@@ -227,6 +252,128 @@ TEST_F(losses, while_the_leader_works_on_the_last_vertex_of_a_round) {
     calls = 0;
     EXPECT_EQ(run(many), expected) << round;
     EXPECT_GE(calls, round);
+  }
+}
+
+// Is in the file, once it is there, that a process of the cluster has begun to work on it.
+struct marker {
+  char file[48];
+  pid_t leader;
+  // The first process to come waits to be killed.
+  void stay_behind() const {
+    if (::getpid() == leader) return;
+    const int fd = ::open(file, O_CREAT | O_EXCL | O_WRONLY, 0600);
+    if (fd < 0) return;
+    const pid_t me = ::getpid();
+    if (::write(fd, &me, sizeof me) == sizeof me) std::this_thread::sleep_for(std::chrono::seconds(20));
+    ::close(fd);
+  }
+  void kill_who_stays() const {
+    pid_t p = 0;
+    for (int i = 0; i < 1000 && !p; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&p), sizeof p);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // the leader has its rows by then
+    if (p) ::kill(p, SIGKILL);
+  }
+};
+
+// f(marker) runs a query in which a process stays behind, and is killed if it may.
+template <class F> auto after_a_loss(F f, bool kill) {
+  marker m{"/tmp/query_losses_XXXXXX", ::getpid()};
+  ::close(::mkstemp(m.file));
+  if (kill) ::unlink(m.file);
+  std::thread killer([&] {
+    if (kill) m.kill_who_stays();
+  });
+  struct end {
+    std::thread* killer;
+    const marker* m;
+    ~end() {
+      killer->join();
+      ::unlink(m->file);
+    }
+  } const ends{&killer, &m};
+  return f(m);
+}
+
+// Sums that are not exact: rows that are computed again have to be the same to the last bit. `salt` is what a process adds of its own.
+template <class Salt> double sum_after_a_loss(const query::Session& s, Salt salt, bool kill) {
+  const std::vector<point> rows = points(30000);
+  return after_a_loss(
+      [&](marker m) {
+        return query::from(rows)
+            .in(s)
+            .select(query::opaque([salt](const point& p) { return center{p.shelf % 50, p.x / 3 + salt(), p.y}; }))
+            .group_by([](auto c) { return c.id; })
+            .select([](auto g) {
+              return query::make<center>(g.key(), g.sum([](auto c) { return c.x / 7; }), g.max([](auto c) { return c.y; }));
+            })
+            .select(query::opaque([m](const center& c) {
+              m.stay_behind();
+              return c.x * 1.1 + c.y;
+            }))
+            .sum();
+      },
+      kill);
+}
+
+TEST_F(losses, rows_that_are_computed_again_are_the_same) {
+  const auto nothing = [] { return 0.0; };
+  const double expected = sum_after_a_loss(many, nothing, false);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(sum_after_a_loss(many, nothing, true), expected);
+}
+
+TEST_F(losses, rows_that_come_out_another_way_are_an_error) {
+  // The same number of rows, and of bytes.
+  const auto differs = [] {
+    static const auto mine = static_cast<double>(std::random_device{}() % 1000);
+    return mine;
+  };
+  EXPECT_GT(sum_after_a_loss(many, differs, false), 0);
+  try {
+    sum_after_a_loss(many, differs, true);
+    ADD_FAILURE() << "they were taken";
+  } catch (const query::cluster_error& e) {
+    EXPECT_NE(std::string(e.what()).find("come out another way"), std::string::npos) << e.what();
+  }
+}
+
+// Bytes between the members of a state, and those of rows that it keeps, may be any.
+TEST_F(losses, states_that_are_computed_again_are_the_same) {
+  const std::vector<point> rows = points(30000);
+  const auto run = [&](const query::Session& s, bool kill) {
+    return after_a_loss(
+        [&](marker m) {
+          auto all = query::from(rows)
+                         .in(s)
+                         .select([](auto p) { return query::make<point>(p.id, p.shelf % 80, p.x / 3, p.y); })
+                         .group_by([](auto p) { return query::make<shelf_key>(p.shelf % 2 == 0, p.shelf); })
+                         .select([](auto g) {
+                           return query::make<facts>(
+                               g.key(), g.min([](auto p) { return p.id; }), g.max([](auto p) { return p.x > 500; }),
+                               g.mean([](auto p) { return p.x / 7; }), g.variance([](auto p) { return p.y; }),
+                               g.first([](auto p) { return p.id; }), g.last([](auto p) { return p.shelf; }),
+                               g.first([](auto p) { return query::make<shelf_key>(p.id > 2, p.shelf); }),
+                               g.arg_min([](auto p) { return p.y; }), g.any([](auto p) { return p.x > 900; }), g.count());
+                         })
+                         .select(query::opaque([m](const facts& f) {
+                           m.stay_behind();
+                           return f;
+                         }))
+                         .to_vector();
+          std::sort(all.begin(), all.end(), [](const facts& a, const facts& b) { return a.key.shelf < b.key.shelf; });
+          return all;
+        },
+        kill);
+  };
+  for (const bool interpret : {false, true}) {
+    const auto s = query::Session::cluster(query::tests::three_processes(),
+                                           {.threads = 1, .interpret = interpret, .gpu = query::gpu_use::off});
+    const auto expected = run(s, false);
+    EXPECT_EQ(expected.size(), 80u);
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(run(s, true) == expected) << interpret;
   }
 }
 

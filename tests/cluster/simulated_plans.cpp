@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "simulation.hpp"
 
@@ -25,11 +26,38 @@ rows computed(std::uint64_t vertex, const std::vector<const rows*>& reads) {
   return all;
 }
 rows of_leader(std::uint64_t vertex, std::uint64_t value) { return {mixed(value + vertex), mixed(value ^ vertex)}; }
-std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitions) {
-  if (moves != op::way::hash) return {all};
+std::vector<std::byte> bytes_of(const rows& all) {
+  std::vector<std::byte> bytes(all.size() * sizeof(std::uint64_t));
+  if (!all.empty()) std::memcpy(bytes.data(), all.data(), bytes.size());
+  return bytes;
+}
+rows rows_of(const std::vector<std::byte>& bytes) {
+  rows all(bytes.size() / sizeof(std::uint64_t));
+  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+  return all;
+}
+rows differing(rows all, std::uint32_t attempt) {
+  if (attempt % 3 == 0) all.push_back(attempt);
+  else
+    for (std::uint64_t& x : all) x += 60 * attempt;  // in the same bucket by hash
+  return all;
+}
+std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitions, const rows& begins) {
+  if (moves == op::way::gather || moves == op::way::broadcast) return {all};
   std::vector<rows> apart(partitions);
-  for (const std::uint64_t x : all) apart[x % partitions].push_back(x);
+  for (const std::uint64_t x : all) {
+    const auto range = std::upper_bound(begins.begin(), begins.end(), x) - begins.begin();
+    apart[moves == op::way::hash ? x % partitions : static_cast<std::uint64_t>(range)].push_back(x);
+  }
   return apart;
+}
+std::uint64_t share_of(std::uint64_t rows) { return (rows + 2) / 3; }
+rows begins_of_ranges(std::vector<rows> samples, std::uint32_t partitions) {
+  rows all, begins;
+  for (const rows& s : samples) all.insert(all.end(), s.begin(), s.end());
+  std::sort(all.begin(), all.end());
+  for (std::uint32_t p = 1; p < partitions && !all.empty(); ++p) begins.push_back(all[all.size() * p / partitions]);
+  return begins;
 }
 std::uint64_t sum(const rows& all) {
   std::uint64_t s = 0, i = 0;
@@ -61,7 +89,7 @@ plan random_plan(std::mt19937_64& random) {
       case 4:
         o.what = op::kind::exchange;
         o.reads.push_back(any());
-        if (below(4) == 0) o.moves = op::way::broadcast;
+        if (const auto way = below(6); way < 2) o.moves = way ? op::way::range : op::way::broadcast;
         known.push_back(o.vertex);
         break;
       default: {
@@ -107,7 +135,61 @@ plan random_plan(std::mt19937_64& random) {
     for (std::uint32_t q = 0; q < p.partitions; ++q)
       if (below(2)) p.fails_in.push_back(q);
   }
+  if (below(6) == 0) p.differs_vertex = 1 + below(last);
+  p.pulls_fail = below(12) == 0;
   return p;
+}
+
+expectation reference(const plan& of) {
+  expectation r;
+  std::map<std::uint64_t, std::vector<rows>> tables;
+  std::map<std::uint64_t, std::uint64_t> taken;
+  for (const op& o : of.ops) {
+    const std::uint32_t senders = o.from_leader ? 1 : of.partitions;
+    if (o.vertex == of.fails_vertex && o.what != op::kind::take && o.what != op::kind::release)
+      for (const std::uint32_t p : of.fails_in)
+        if (p < senders) {
+          r.fails = {o.vertex, p};
+          return r;
+        }
+    const auto made = [&](std::uint32_t p) {
+      if (o.from_leader) return of_leader(o.vertex, taken.at(o.reads[0]));
+      std::vector<const rows*> all;
+      for (const std::uint64_t v : o.reads) all.push_back(&tables.at(v).at(p));
+      return computed(o.vertex, all);
+    };
+    switch (o.what) {
+      case op::kind::run: {
+        std::vector<rows> all(of.partitions);
+        for (std::uint32_t p = 0; p < of.partitions; ++p) all[p] = o.reads.empty() ? source_rows(o.vertex, p) : made(p);
+        tables[o.vertex] = std::move(all);
+        break;
+      }
+      case op::kind::exchange: {
+        std::vector<rows> received(of.partitions), samples;
+        for (std::uint32_t p = 0; o.moves == op::way::range && p < senders; ++p) {
+          samples.push_back(made(p));
+          samples.back().resize(share_of(samples.back().size()));
+        }
+        const rows begins = begins_of_ranges(samples, of.partitions);
+        for (std::uint32_t p = 0; p < senders; ++p) {
+          const auto apart = buckets(o.moves, made(p), of.partitions, begins);
+          for (std::uint32_t q = 0; q < of.partitions; ++q) {
+            const rows& b = apart[apart.size() == 1 ? 0 : q];
+            received[q].insert(received[q].end(), b.begin(), b.end());
+          }
+        }
+        tables[o.vertex] = std::move(received);
+        break;
+      }
+      case op::kind::take: taken[o.vertex] = sum(tables.at(o.vertex)[0]); break;
+      case op::kind::fold:
+        for (std::uint32_t p = 0; p < of.partitions; ++p) r.answer = r.answer * 31 + sum(made(p));
+        break;
+      case op::kind::release: break;
+    }
+  }
+  return r;
 }
 
 }  // namespace query::tests::simulated

@@ -6,12 +6,15 @@
 //   o.wrong is empty, or says what was; o.trace is the same for the same seed
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/container/task_queue.hpp"
@@ -36,7 +39,7 @@ using rows = std::vector<std::uint64_t>;
 // What the leader does, in this order.
 struct op {
   enum class kind : std::uint8_t { run, exchange, fold, take, release } what = kind::run;
-  enum class way : std::uint8_t { hash, gather, broadcast } moves = way::hash;
+  enum class way : std::uint8_t { hash, gather, broadcast, range } moves = way::hash;
   std::uint64_t vertex = 0;
   std::vector<std::uint64_t> reads;    // vertices
   bool from_leader = false;            // an exchange of what the leader made of the rows of the gathered vertex that it reads
@@ -46,6 +49,8 @@ struct plan {
   std::vector<op> ops;
   std::uint64_t fails_vertex = 0;      // a function that throws there, in these partitions; 0: none
   std::vector<std::uint32_t> fails_in;
+  std::uint64_t differs_vertex = 0;    // whose rows come out another way when they are computed again; 0: none
+  bool pulls_fail = false;             // some end with an error, as when there is no memory
 };
 plan random_plan(std::mt19937_64& random);
 
@@ -53,7 +58,20 @@ plan random_plan(std::mt19937_64& random);
 rows source_rows(std::uint64_t vertex, std::uint32_t partition);
 rows computed(std::uint64_t vertex, const std::vector<const rows*>& reads);
 rows of_leader(std::uint64_t vertex, std::uint64_t value);
-std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitions);
+rows differing(rows all, std::uint32_t attempt);  // the same number, or not
+std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitions, const rows& begins);
 std::uint64_t sum(const rows& all);
+std::vector<std::byte> bytes_of(const rows& all);  // in answers and arguments
+rows rows_of(const std::vector<std::byte>& bytes);
+// Of an exchange by range: how many rows of each partition are looked at, and where ranges begin.
+std::uint64_t share_of(std::uint64_t rows);
+rows begins_of_ranges(std::vector<rows> samples, std::uint32_t partitions);
+
+// What has to come out.
+struct expectation {
+  std::uint64_t answer = 0;
+  std::optional<std::pair<std::uint64_t, std::uint32_t>> fails;  // vertex, partition
+};
+expectation reference(const plan& p);
 
 }  // namespace query::tests::simulated

@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <query/query.hpp>
@@ -104,6 +108,100 @@ TEST_P(pages, are_not_made_after_a_stop) {
   stop.cancel();
   EXPECT_THROW((void)cpu::read_pages(ir::describe<parcel>(), list, context), cancelled);
   EXPECT_THROW((void)cpu::write_pages(table_of(rows), context), cancelled);
+}
+
+// Rows of the same values in memory with other bytes between them.
+struct small { std::int8_t a; std::optional<std::int32_t> b; std::int16_t c; };
+QUERY_RECORD(small, a, b, c);
+struct loose {
+  std::int8_t first;
+  std::optional<std::int64_t> number;
+  std::array<std::optional<small>, 3> places;
+  std::tuple<std::int8_t, double, std::int16_t> three;
+  std::optional<std::optional<std::int16_t>> nested;
+  bool last;
+};
+QUERY_RECORD(loose, first, number, places, three, nested, last);
+struct loose_texts {
+  std::string text;
+  std::vector<small> list;
+  std::optional<std::vector<loose>> more;
+  std::array<loose, 2> two;
+};
+QUERY_RECORD(loose_texts, text, list, more, two);
+
+bool operator==(const small& a, const small& b) { return meta<small>::fields(a) == meta<small>::fields(b); }
+bool operator==(const loose& a, const loose& b) { return meta<loose>::fields(a) == meta<loose>::fields(b); }
+
+small small_of(int i) {
+  return {static_cast<std::int8_t>(i), i % 2 ? std::optional(i) : std::nullopt, static_cast<std::int16_t>(i)};
+}
+void set(loose& x, int i) {
+  x.first = static_cast<std::int8_t>(i);
+  if (i % 3) x.number.emplace(i);
+  else x.number.reset();
+  for (std::size_t k = 0; k < 3; ++k) {
+    if ((static_cast<std::size_t>(i) + k) % 2) x.places[k].emplace(small_of(i));
+    else x.places[k].reset();
+  }
+  std::get<0>(x.three) = std::int8_t{1};
+  std::get<1>(x.three) = i / 3.0;
+  std::get<2>(x.three) = std::int16_t{2};
+  if (i % 5 == 0) x.nested.reset();
+  else if (i % 5 == 1) x.nested.emplace();
+  else x.nested.emplace(std::int16_t{7});
+  x.last = i % 2;
+}
+void set(loose_texts& x, int i) {
+  x.text.assign(static_cast<std::size_t>(i % 30), 'x');
+  x.list.resize(static_cast<std::size_t>(i % 4));
+  for (small& s : x.list) {
+    s.a = 3;
+    s.b.reset();
+    s.c = 4;
+  }
+  if (i % 2) {
+    x.more.emplace(2);
+    for (loose& l : *x.more) set(l, i);
+  }
+  for (loose& l : x.two) set(l, i);
+}
+
+template <class T> std::vector<std::byte> bytes_of_pages(runtime::run_context& context, int fill) {
+  constexpr std::size_t n = 500;
+  runtime::buffer memory = context.pool.allocate(n * sizeof(T));
+  std::memset(memory.data(), fill, memory.size());
+  T* const rows = memory.as<T>();
+  for (std::size_t i = 0; i < n; ++i) {
+    ::new (static_cast<void*>(rows + i)) T;
+    set(rows[i], static_cast<int>(i));
+  }
+  const detail::table all{nullptr, rows, n, ir::describe<T>()};
+  std::vector<std::byte> bytes;
+  for (const auto& page : cpu::write_pages(all, context)) {
+    EXPECT_TRUE(page.repeatable);
+    bytes.insert(bytes.end(), page.bytes.template as<const std::byte>(), page.bytes.template as<const std::byte>() + page.bytes.size());
+  }
+  const detail::table back = [&] {
+    const auto sent = cpu::write_pages(all, context);
+    std::vector<const runtime::row_page*> list;
+    for (const auto& page : sent) list.push_back(&page);
+    return cpu::read_pages(ir::describe<T>(), list, context);
+  }();
+  const T* const read = static_cast<const T*>(back.rows);
+  for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(meta<T>::fields(read[i]), meta<T>::fields(rows[i]));
+  std::destroy_n(rows, n);
+  return bytes;
+}
+TEST_P(pages, have_zeros_where_no_value_decides) {
+  EXPECT_EQ(bytes_of_pages<loose>(context, 0xab), bytes_of_pages<loose>(context, 0x5d));
+  EXPECT_EQ(bytes_of_pages<loose_texts>(context, 0xab), bytes_of_pages<loose_texts>(context, 0x5d));
+}
+
+TEST_P(pages, keep_the_bits_of_numbers) {
+  const std::vector<double> rows = {-0.0, 0.0, std::bit_cast<double>(0x7ff8000000000123), std::bit_cast<double>(0xfff0000000000001)};
+  const auto back = sent(rows);
+  EXPECT_EQ(std::memcmp(back.data(), rows.data(), rows.size() * sizeof(double)), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(threads, pages, testing::Values(1, 4));

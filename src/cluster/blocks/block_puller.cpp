@@ -1,29 +1,25 @@
 #include "cluster/blocks/block_puller.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <span>
 #include <utility>
 
 #include <query/errors.hpp>
 
 #include "cluster/blocks/block_server.hpp"
+#include "cluster/blocks/peer_memory.hpp"
 #include "cluster/bytes.hpp"
-#include "cluster/sent_pages.hpp"
-#include "cluster/transport/listener.hpp"
 
 namespace query::cluster {
 
 namespace {
-constexpr std::chrono::seconds patience_to_connect{3};
-constexpr std::chrono::seconds patience_to_read{5};  // a peer that is frozen is lost before that, and its block is elsewhere then
 constexpr std::chrono::milliseconds before_next_try{200};
+constexpr std::uint64_t least_by_place = 64 << 10;  // bytes: fewer come with the answer
 }  // namespace
 
-block_puller::block_puller(std::uint64_t query, const transport::session_token& token, runtime::buffer_pool& pool,
+block_puller::block_puller(std::uint64_t query, peer_connections& connections, runtime::buffer_pool& pool,
                            std::function<void(outcome)> ended)
-    : query_(query), token_(token), pool_(pool), ended_(std::move(ended)) {}
+    : query_(query), connections_(connections), pool_(pool), ended_(std::move(ended)) {}
 
 block_puller::~block_puller() {
   {
@@ -66,70 +62,68 @@ void block_puller::work() {
   }
 }
 
-// One that was used before, or a new one; null: nobody listens there.
-std::shared_ptr<connection> block_puller::connected(const std::string& where) {
-  std::shared_ptr<connection> made;
-  {
-    const std::lock_guard hold(lock_);
-    if (const auto free = connections_.find(where); free != connections_.end()) {
-      made = std::move(free->second);
-      connections_.erase(free);
+// False: the connection is of no use any more. An answer is the block that the master was told of, or none.
+bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
+  const pid_t peer = r.wanted.size.bytes < least_by_place ? 0 : readable_peer(to);
+  const block_name name{r.wanted.step, r.wanted.attempt, r.wanted.bucket, peer ? handed::by_place : handed::over_socket};
+  if (!to.send(message_kind::pull_block, query_, std::as_bytes(std::span(&name, 1)))) return false;
+  auto pages = std::make_shared<runtime::row_pages>();
+  block_size came;
+  // What is more than the block has takes no memory.
+  const auto next_page = [&](std::uint64_t rows, std::uint64_t bytes) -> runtime::row_page* {
+    if (bytes > r.wanted.size.bytes - came.bytes) return nullptr;
+    return &pages->emplace_back(runtime::row_page{pool_.allocate(bytes), rows});
+  };
+  const auto end = [&] {
+    if (came == r.wanted.size) o.pages = std::move(pages);
+    return true;
+  };
+  while (const auto m = to.receive_head()) {
+    if (m->query != query_) return false;
+    if (m->kind == message_kind::block_gone) return o.gone = m->bytes == 0;
+    if (m->kind == message_kind::block_end) return m->bytes == 0 && end();
+    if (m->kind == message_kind::block_places && peer) {
+      const auto places = to.receive_rest(*m);
+      if (!places) return false;
+      for (byte_reader from(places->bytes); from.left();) {
+        const auto place = from.get<page_place>();
+        runtime::row_page* const page = ending_ ? nullptr : next_page(place.rows, place.bytes);
+        if (!page) return false;
+        const peer_read read = read_peer(peer, place.address, page->bytes.span<std::byte>());
+        if (read == peer_read::refused) return pull_from(to, r, o);  // over the socket
+        if (read == peer_read::failed) return false;
+        add(came, *page, checksum_of(*page));
+      }
+      return to.send(message_kind::block_read, query_, {}) && end();
     }
+    page_header h;
+    if (m->kind != message_kind::page || m->bytes < sizeof h || !to.receive_bytes(std::as_writable_bytes(std::span(&h, 1)))) return false;
+    runtime::row_page* const page = next_page(h.rows, m->bytes - sizeof h);
+    if (!page || !to.receive_bytes(page->bytes.span<std::byte>())) return false;
+    add(came, *page, checksum_of(*page));
   }
-  if (!made) {
-    try {
-      transport::file_descriptor fd = transport::connect_to(transport::address::parse(where), token_, 0, patience_to_connect, &ending_);
-      made = std::make_shared<connection>(fd.release());
-      made->limit_silence(patience_to_read);
-    } catch (const std::exception&) {
-      return nullptr;
-    }
-  }
-  const std::lock_guard hold(lock_);
-  if (ending_) return nullptr;
-  in_use_.push_back(made);
-  return made;
+  return false;
 }
 
 block_puller::outcome block_puller::pulled(const request& r) {
   outcome o{r.task, r.wanted, nullptr, false, nullptr};
-  const std::shared_ptr<connection> from = r.from.empty() ? nullptr : connected(r.from);
-  bool whole = false;
-  try {
-    const block_name name{r.wanted.step, r.wanted.attempt, r.wanted.bucket};
-    auto pages = std::make_shared<runtime::row_pages>();
-    std::uint64_t bytes = 0;
-    if (from && from->send(message_kind::pull_block, query_, std::as_bytes(std::span(&name, 1)))) {
-      while (const auto m = from->receive()) {
-        if (m->query != query_) break;
-        if (m->kind == message_kind::block_gone) {
-          whole = o.gone = true;
-          break;
-        }
-        if (m->kind == message_kind::block_end) {
-          whole = true;
-          // What came is what the master was told of: another block, or a damaged one, is none.
-          if (size_of(*pages) == r.wanted.size) o.pages = std::move(pages);
-          break;
-        }
-        byte_reader page(m->bytes);
-        if (m->kind != message_kind::page) break;
-        const auto h = page.get<page_header>();
-        bytes += page.left();
-        if (bytes > r.wanted.size.bytes) break;
-        pages->push_back(read_page(page, h.rows, pool_));
-        const runtime::buffer& b = pages->back().bytes;
-        if (runtime::checksum(b.as<const char>(), b.size()) != h.checksum) break;
-      }
+  std::shared_ptr<connection> from = r.from.empty() ? nullptr : connections_.take(r.from, ending_);
+  if (from) {
+    bool whole = false;
+    {
+      const std::lock_guard hold(lock_);
+      if (ending_) return o;
+      in_use_.push_back(from);
     }
-  } catch (const cluster_error&) {  // no message of ours
-  } catch (...) {
-    o.error = std::current_exception();
-  }
-  {
+    try {
+      whole = pull_from(*from, r, o);
+    } catch (const cluster_error&) {  // no message of ours
+    } catch (...) {
+      o.error = std::current_exception();
+    }
     const std::lock_guard hold(lock_);
     std::erase(in_use_, from);
-    if (whole && !ending_) connections_.emplace(r.from, from);
+    if (whole && !ending_) connections_.give_back(r.from, std::move(from));
   }
   if (!o.pages && !o.gone && !o.error) {
     std::unique_lock hold(lock_);

@@ -1,8 +1,8 @@
 // Pulls blocks from the processes that hold them, a few at once; each pull ends with a call on a thread of the puller's.
 //
-//   block_puller pulls(token, pool, on_pages, on_failure);
+//   block_puller pulls(query, connections, pool, [](block_puller::outcome o) { ... });
 //   pulls.peer({2, 1}, "unix:@...");                    // where the host listens
-//   pulls.pull(query, task, wanted);
+//   pulls.pull(task, wanted);
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "cluster/blocks/block_store.hpp"
+#include "cluster/blocks/peer_connections.hpp"
 #include "cluster/connection.hpp"
-#include "cluster/transport/handshake.hpp"
 #include "runtime/buffer_pool.hpp"
 
 namespace query::cluster {
@@ -34,7 +34,7 @@ class block_puller {
     bool gone = false;
     std::exception_ptr error;
   };
-  block_puller(std::uint64_t query, const transport::session_token& token, runtime::buffer_pool& pool, std::function<void(outcome)> ended);
+  block_puller(std::uint64_t query, peer_connections& connections, runtime::buffer_pool& pool, std::function<void(outcome)> ended);
   ~block_puller();  // those under way end, without a call
   block_puller(const block_puller&) = delete;
   block_puller& operator=(const block_puller&) = delete;
@@ -48,15 +48,14 @@ class block_puller {
     task_id task;
     block wanted;
     std::string from;
-    int tried = 0;
   };
   void work();
   outcome pulled(const request& r);
-  std::shared_ptr<connection> connected(const std::string& where);
+  bool pull_from(connection& to, const request& r, outcome& o);
   static std::pair<std::uint32_t, std::uint32_t> key(const host_id& h) { return {h.partition, h.incarnation}; }
 
   const std::uint64_t query_;
-  const transport::session_token token_;
+  peer_connections& connections_;
   runtime::buffer_pool& pool_;
   const std::function<void(outcome)> ended_;
 
@@ -66,7 +65,6 @@ class block_puller {
   std::size_t idle_ = 0;
   std::deque<request> requests_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> peers_;
-  std::multimap<std::string, std::shared_ptr<connection>> connections_;  // that nobody uses
   std::vector<std::shared_ptr<connection>> in_use_;
   std::vector<std::thread> threads_;
 };

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <query/errors.hpp>
 
@@ -16,6 +17,7 @@ block_server::block_server(const transport::address& at, const transport::sessio
 
 block_server::~block_server() {
   ending_ = true;
+  wake_.give();
   accepts_.join();
   for (peer& p : peers_) p.to.close();
   for (peer& p : peers_) p.serves.join();
@@ -44,7 +46,7 @@ shared_pages block_server::find(std::uint64_t query, const block_name& b) {
 
 void block_server::accept() {
   while (!ending_) {
-    auto came = listener_.accept(std::chrono::milliseconds(500));
+    auto came = listener_.accept(std::chrono::hours(1), &wake_);
     for (auto p = peers_.begin(); p != peers_.end();) {
       if (!p->ended) {
         ++p;
@@ -59,28 +61,43 @@ void block_server::accept() {
   }
 }
 
+bool block_server::send_pages(peer& p, std::uint64_t query, const runtime::row_pages& pages) {
+  for (const runtime::row_page& page : pages) {
+    const page_header h{page.rows};
+    if (!p.to.send(message_kind::page, query, std::as_bytes(std::span(&h, 1)), {page.bytes.as<const std::byte>(), page.bytes.size()}))
+      return false;
+  }
+  return p.to.send(message_kind::block_end, query, {});
+}
+
 void block_server::serve(peer& p) {
   try {
+    shared_pages read_there;  // by the peer, until its next message
     while (const auto m = p.to.receive()) {
+      read_there.reset();
+      if (m->kind == message_kind::block_read) continue;
       if (m->kind != message_kind::pull_block) break;
       const auto wanted = byte_reader(m->bytes).get<block_name>();
       const shared_pages pages = find(m->query, wanted);
+      bool taken = false;
       if (!pages) {
-        if (!p.to.send(message_kind::block_gone, m->query, {})) break;
-        continue;
+        taken = p.to.send(message_kind::block_gone, m->query, {});
+      } else if (wanted.how == handed::by_place) {
+        std::vector<page_place> places;
+        for (const runtime::row_page& page : *pages)
+          places.push_back({page.rows, reinterpret_cast<std::uint64_t>(page.bytes.data()), page.bytes.size()});
+        read_there = pages;
+        taken = p.to.send(message_kind::block_places, m->query, std::as_bytes(std::span(places)));
+      } else {
+        taken = send_pages(p, m->query, *pages);
       }
-      bool taken = true;
-      for (auto page = pages->begin(); taken && page != pages->end(); ++page) {
-        const page_header h{page->rows, runtime::checksum(page->bytes.as<const char>(), page->bytes.size())};
-        taken = p.to.send(message_kind::page, m->query, std::as_bytes(std::span(&h, 1)),
-                          {page->bytes.as<const std::byte>(), page->bytes.size()});
-      }
-      if (!taken || !p.to.send(message_kind::block_end, m->query, {})) break;
+      if (!taken) break;
     }
   } catch (const std::exception&) {  // what came was no request
   }
   p.to.close();
   p.ended = true;
+  wake_.give();  // its descriptor goes at once
 }
 
 }  // namespace query::cluster

@@ -19,16 +19,25 @@
 #include "cluster/blocks/block_store.hpp"
 #include "cluster/connection.hpp"
 #include "cluster/transport/listener.hpp"
+#include "cluster/transport/wake_signal.hpp"
 
 namespace query::cluster {
 
-// Of messages about blocks: of which, and what one page has.
+// Of messages about blocks: which one is wanted and how, and what precedes the bytes of a page. The size of a block, which the master has
+// told, includes a checksum of all of its pages. A process of the same machine may ask for the places of pages instead, and reads them
+// itself: they stay until its next message, or its end.
+enum class handed : std::uint32_t { over_socket, by_place };
 struct block_name {
   step_id step = 0;
   std::uint32_t attempt = 0, bucket = 0;
+  handed how = handed::over_socket;
+  std::uint32_t unused = 0;
 };
 struct page_header {
-  std::uint64_t rows = 0, checksum = 0;
+  std::uint64_t rows = 0;
+};
+struct page_place {
+  std::uint64_t rows = 0, address = 0, bytes = 0;
 };
 
 class block_server {
@@ -51,9 +60,11 @@ class block_server {
   };
   void accept();
   void serve(peer& p);
+  bool send_pages(peer& p, std::uint64_t query, const runtime::row_pages& pages);
   shared_pages find(std::uint64_t query, const block_name& b);
 
   transport::listener listener_;
+  const transport::wake_signal wake_;
   std::atomic<bool> ending_{false};
   std::mutex lock_;
   std::unordered_map<std::uint64_t, std::shared_ptr<const block_store>> stores_;

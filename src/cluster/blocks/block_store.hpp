@@ -19,13 +19,17 @@ namespace query::cluster {
 
 using shared_pages = std::shared_ptr<const runtime::row_pages>;
 
+inline std::uint64_t checksum_of(const runtime::row_page& p) { return runtime::checksum(p.bytes.as<const char>(), p.bytes.size()); }
+// Of a block, page by page.
+inline void add(block_size& to, const runtime::row_page& next, std::uint64_t checksum) {
+  to.rows += next.rows;
+  to.repeatable &= next.repeatable;
+  to.bytes += next.bytes.size();
+  to.checksum = to.checksum * 31 + checksum;
+}
 inline block_size size_of(const runtime::row_pages& pages) {
   block_size all;
-  for (const runtime::row_page& p : pages) {
-    all.rows += p.rows;
-    all.bytes += p.bytes.size();
-    all.checksum = all.checksum * 31 + runtime::checksum(p.bytes.as<const char>(), p.bytes.size());
-  }
+  for (const runtime::row_page& p : pages) add(all, p, checksum_of(p));
   return all;
 }
 

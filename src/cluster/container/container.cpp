@@ -51,7 +51,7 @@ namespace {
 // the blocks that come, find it in between.
 class partition_here {
  public:
-  partition_here(std::uint64_t query, connection& master, runtime::session_state& session, const transport::session_token& token,
+  partition_here(std::uint64_t query, connection& master, runtime::session_state& session, peer_connections& connections,
                  block_server& server, kept_of_plans& kept)
       : query_(query),
         master_(master),
@@ -59,7 +59,7 @@ class partition_here {
         server_(server),
         kept_(kept),
         context_{*session.scheduler, session.pool, cancel_},
-        pulls_(query, token, session.pool, [this](block_puller::outcome o) { came(std::move(o)); }) {
+        pulls_(query, connections, session.pool, [this](block_puller::outcome o) { came(std::move(o)); }) {
     context_.local = session.cpu.get();
     context_.temp = &session.temp;
   }
@@ -340,11 +340,13 @@ void run_container(int fd) {
     std::shared_ptr<runtime::session_state> session;
     transport::session_token token;
     block_server blocks;
+    peer_connections connections;
     kept_of_plans kept;
     served(const hello& h, int fd)
         : session(std::make_shared<runtime::session_state>(h.options)),
           token(transport::session_token::from_text(h.token)),
-          blocks(beside(fd), token) {}
+          blocks(beside(fd), token),
+          connections(token) {}
   };
   served* session = nullptr;
   std::unordered_map<std::uint64_t, std::shared_ptr<partition_here>> queries;
@@ -375,7 +377,8 @@ void run_container(int fd) {
         if (!session) end(1);
         auto& q = queries[m->query];
         if (!q) {
-          q = std::make_shared<partition_here>(m->query, master, *session->session, session->token, session->blocks, session->kept);
+          q = std::make_shared<partition_here>(m->query, master, *session->session, session->connections, session->blocks,
+                                               session->kept);
           std::thread([q] { q->run(); }).detach();
         }
         try {

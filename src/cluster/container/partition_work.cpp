@@ -81,9 +81,17 @@ void partition_work::send(const planner::vertex& v, const task& t, task_result& 
   if (receivers > static_cast<std::uint64_t>(graph_->partitions)) throw cluster_error("cluster: partitions that are not there");
   const runtime::row_pages begins = get_pages(from, context_->pool);
   std::vector<runtime::row_pages> buckets = exchanges_.send(v, static_cast<std::size_t>(receivers), begins);
+  std::vector<const runtime::row_page*> pages;
+  for (const runtime::row_pages& b : buckets)
+    for (const runtime::row_page& p : b) pages.push_back(&p);
+  std::vector<std::uint64_t> checksums(pages.size());
+  context_->scheduler.for_each(pages.size(), [&](std::size_t i) { checksums[i] = checksum_of(*pages[i]); }, context_->cancel);
+  // Of all buckets: the master compares those, too, that nobody wants.
+  auto checksum = checksums.begin();
   for (std::uint32_t b = 0; b < buckets.size(); ++b) {
+    block_size& size = r.blocks.emplace_back();
+    for (const runtime::row_page& p : buckets[b]) add(size, p, *checksum++);
     if (buckets.size() > 1 && !t.only.empty() && std::find(t.only.begin(), t.only.end(), b) == t.only.end()) buckets[b].clear();
-    r.blocks.push_back(size_of(buckets[b]));
   }
   blocks_->keep(t.id.step, t.id.attempt, std::move(buckets));
 }

@@ -101,7 +101,7 @@ void leader::begin() {
   if (sent_) {
     query_ = cluster_->next_query();
     cluster_->blocks().open(query_, all_[0].work->blocks());
-    pulls_ = std::make_unique<block_puller>(query_, cluster_->token(), all_[0].context->pool,
+    pulls_ = std::make_unique<block_puller>(query_, cluster_->connections(), all_[0].context->pool,
                                             [box = inbox_](block_puller::outcome o) { box->put(std::move(o)); });
   }
   master_actions actions;

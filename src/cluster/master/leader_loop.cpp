@@ -64,7 +64,7 @@ void leader::act(const queue_actions& actions, std::uint32_t partition) {
         pages = r.blocks.size() > 1 ? held.take(b.step, b.attempt, b.bucket) : held.find(b.step, b.attempt, b.bucket);
       }
       if (!pages) {
-        tell(block_missing{w->task, {partition, 1}, b, true});
+        put(partition, not_pulled{w->task, b, true});
         continue;
       }
       work.arrived(w->task, b, std::move(pages));

@@ -216,7 +216,7 @@ void master::on(const task_done& e, master_actions& out) {
   if (k.what.does == work::send) {
     if (!same_as_before(s, e.task.partition, before, out))
       return fail({{}, "rows that were lost come out another way when they are computed again"});
-    offer_blocks(s, e.task.partition, out);
+    if (k.tasks[e.task.partition].is == state::done) offer_blocks(s, e.task.partition, out);  // else it runs once more, for others too
   }
   for (const step_id r : k.what.reads) try_drop(r, out);
   if (k.what.receives && k.done == k.tasks.size()) try_drop(k.what.receives, out);
@@ -269,13 +269,13 @@ void master::offer_blocks(step_id sending, std::uint32_t sender, master_actions&
 }
 
 // A sender's task that ran again: rows that come out another way make all wrong that was computed from the earlier ones, which runs anew.
+// A bucket that nobody asked for is compared, too.
 // False: some of it has left already.
 bool master::same_as_before(step_id sending, std::uint32_t sender, const task_result& before, master_actions& out) {
   known_step& k = steps_.at(sending);
   one& t = k.tasks[sender];
   bool anew = false;
   for (std::uint32_t b = 0; b < before.blocks.size() && b < t.result.blocks.size(); ++b) {
-    if (!has_bucket(t.only, t.result, b)) t.result.blocks[b] = before.blocks[b];  // nobody asked for it
     if (before.blocks[b].alike(t.result.blocks[b])) continue;
     for (const step_id r : k.readers) {
       const auto found = steps_.find(r);

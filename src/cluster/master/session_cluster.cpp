@@ -13,7 +13,7 @@
 namespace query::cluster {
 
 session_cluster::session_cluster(const session_options& options)
-    : backend_(backends::make_backend(options)), count_(backend_->containers() + 1), token_(transport::session_token::random()) {
+    : backend_(backends::make_backend(options)), count_(backend_->containers() + 1), token_(transport::session_token::random()), connections_(token_) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   first_.options = options;
   first_.token = token_.text();

@@ -11,6 +11,7 @@
 
 #include "cluster/backends/backend.hpp"
 #include "cluster/blocks/block_server.hpp"
+#include "cluster/blocks/peer_connections.hpp"
 #include "cluster/local_process.hpp"
 #include "cluster/master/cached_parts.hpp"
 #include "cluster/messages.hpp"
@@ -39,7 +40,7 @@ class session_cluster final : public runtime::cluster {
   // The process of a partition, from 1 on; in the place of one that was lost, another. Throws user_error, cluster_error.
   std::shared_ptr<local_process> living(std::size_t partition);
   block_server& blocks();  // of this process
-  const transport::session_token& token() const { return token_; }
+  peer_connections& connections() { return connections_; }
   std::uint64_t next_query() { return ++queries_; }
   cached_parts& cached() const { return cached_; }
   // Has the process of the partition its rows? `by`: it is this one.
@@ -55,6 +56,7 @@ class session_cluster final : public runtime::cluster {
   mutable std::mutex lock_;
   std::vector<std::shared_ptr<local_process>> processes_;  // by their partitions; the first is this one, and null
   std::unique_ptr<block_server> blocks_;
+  peer_connections connections_;
 };
 
 }  // namespace query::cluster

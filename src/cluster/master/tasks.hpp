@@ -42,9 +42,13 @@ struct host_id {
 
 struct block_size {
   std::uint64_t rows = 0, bytes = 0, checksum = 0;
-  bool operator==(const block_size&) const = default;
-  // Of the same rows, as far as one can tell: bytes between the fields of a row are any, so checksums of two attempts may differ.
-  bool alike(const block_size& o) const { return rows == o.rows && bytes == o.bytes; }
+  std::uint64_t repeatable = 1;  // 0: the same rows, computed again, may have other bytes, as some of these are no value's
+  // Of the same bytes.
+  bool operator==(const block_size& o) const { return rows == o.rows && bytes == o.bytes && checksum == o.checksum; }
+  // Of the same rows, as far as one can tell.
+  bool alike(const block_size& o) const {
+    return rows == o.rows && bytes == o.bytes && (checksum == o.checksum || !repeatable || !o.repeatable);
+  }
 };
 
 // What a sender holds for one receiver, or for all.
@@ -71,7 +75,7 @@ struct task {
 struct task_result {
   std::uint64_t rows = 0;
   std::vector<std::byte> answer;
-  std::vector<block_size> blocks;  // send
+  std::vector<block_size> blocks;  // send: of all buckets, whatever `only` says
 };
 
 }  // namespace query::cluster

@@ -148,7 +148,7 @@ listener::state listener::hear(unproved& one) {
   return state::proved;
 }
 
-std::optional<listener::peer> listener::accept(std::chrono::milliseconds limit) {
+std::optional<listener::peer> listener::accept(std::chrono::milliseconds limit, const wake_signal* woken) {
   const clock::time_point end = clock::now() + limit;
   for (bool last = false;; last = clock::now() >= end) {
     take_new();
@@ -167,14 +167,19 @@ std::optional<listener::peer> listener::accept(std::chrono::milliseconds limit) 
     std::vector<pollfd> ready;
     clock::time_point look = end;
     const bool full = unproved_.size() >= most_unproved;
-    if (!full) ready.push_back({fd_.get(), POLLIN, 0});
+    ready.push_back({woken ? woken->fd() : -1, POLLIN, 0});
+    ready.push_back({full ? -1 : fd_.get(), POLLIN, 0});
     for (const unproved& one : unproved_) {
       ready.push_back({one.fd.get(), POLLIN, 0});
       look = std::min(look, one.began + (full ? a_while : patience) + std::chrono::milliseconds(1));
     }
     const int n = ::poll(ready.data(), ready.size(), milliseconds_until(look));
     if (n < 0 && errno != EINTR) fail("it cannot wait for connections", errno);
-    if (n <= 0 || full || !ready[0].revents) continue;
+    if (n > 0 && ready[0].revents) {
+      woken->take();
+      return std::nullopt;
+    }
+    if (n <= 0 || !ready[1].revents) continue;
     const std::size_t before = unproved_.size();
     take_new();
     // The process may have no descriptor left for those that wait: it must not turn in circles.

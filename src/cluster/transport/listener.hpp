@@ -17,6 +17,7 @@
 #include "cluster/transport/address.hpp"
 #include "cluster/transport/file_descriptor.hpp"
 #include "cluster/transport/handshake.hpp"
+#include "cluster/transport/wake_signal.hpp"
 
 namespace query::cluster::transport {
 
@@ -36,8 +37,8 @@ class listener {
     std::uint64_t number = 0;  // which it gave, and proved with its token
   };
   // Of one thread. The next peer that knows the token; nothing: none came within the limit. Peers prove themselves side by side, so one
-  // that says nothing, or something else, delays no other and ends by itself.
-  std::optional<peer> accept(std::chrono::milliseconds limit);
+  // that says nothing, or something else, delays no other and ends by itself. A signal ends the wait at once.
+  std::optional<peer> accept(std::chrono::milliseconds limit, const wake_signal* woken = nullptr);
 
   // Connections that have not proved themselves: how many there are at once, and how long each has. More wait in the system's queue, and
   // take the place of those that were silent for a while.
