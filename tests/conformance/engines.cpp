@@ -23,7 +23,7 @@ namespace {
 constexpr std::array gpu_verbs = {
     "where", "select", "group_by", "order_by", "order_by_descending", "then_by", "then_by_descending", "order", "order_descending", "top",
     "do_while", "broadcast", "count", "sum", "min", "max", "average", "to_vector", "count_by", "as_accelerated", "as_ordered",
-    "cached", "named", "from", "Query", "join", "left_join", "right_join", "full_join",
+    "cached", "checkpoint", "named", "from", "Query", "join", "left_join", "right_join", "full_join",
     "semi_join", "anti_join", "cross_join", "group_join", "distinct", "distinct_by", "union_with", "union_with_by", "intersect",
     "intersect_by", "except", "except_by", "group_by.select", "group_by.count", "accelerated", "on",
     "take", "skip", "take_last", "skip_last", "take_while", "skip_while", "default_if_empty", "concat", "append", "prepend",
