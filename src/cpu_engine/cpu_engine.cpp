@@ -13,6 +13,7 @@
 #include "cpu_engine/partial_groups.hpp"
 #include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/range_exchange.hpp"
+#include "cpu_engine/sent_rows.hpp"
 #include "cpu_engine/sort.hpp"
 #include "cpu_engine/table_estimate.hpp"
 #include "cpu_engine/table_verbs.hpp"
@@ -125,6 +126,13 @@ class cpu_engine final : public runtime::local_engine {
   }
   bool can_travel(const ir::type& row) const override { return row.trivial || has_bytes(row); }
   runtime::row_pages pages_of(const detail::table& rows, runtime::run_context& context) override { return write_pages(rows, context); }
+  void send_rows(const planner::vertex& v, const runtime::vertex_rows& rows, std::size_t receivers, const detail::table* begins,
+                 runtime::bucket_sink take, runtime::run_context& context) override {
+    cpu::send_rows(v, rows, receivers, begins, take, context);
+  }
+  runtime::vertex_rows receive_rows(const ir::type* row, runtime::page_feed& pages, runtime::run_context& context) override {
+    return receive_pages(row, pages, context);
+  }
   detail::table rows_of(const ir::type* row, std::span<const runtime::row_page* const> pages, runtime::run_context& context) override {
     return read_pages(row, pages, context);
   }
@@ -142,12 +150,11 @@ class cpu_engine final : public runtime::local_engine {
     return cpu::quotes_in_file(v, begin, end, context);
   }
   std::string why_rows_are_sent(const planner::vertex& v) const override { return cpu::why_rows_are_sent(v); }
-  std::vector<runtime::row_pages> pages_of_states(const planner::vertex& v, const runtime::vertex_rows& states, std::size_t receivers,
-                                                  runtime::run_context& context) override {
-    return write_groups(v, states, receivers, context);
+  void pages_of_states(const planner::vertex& v, const runtime::vertex_rows& states, std::size_t receivers, runtime::bucket_sink take,
+                       runtime::run_context& context) override {
+    write_groups(v, states, receivers, take, context);
   }
-  runtime::vertex_rows states_of(const planner::vertex& v, std::span<const runtime::row_page* const> pages,
-                                 runtime::run_context& context) override {
+  runtime::vertex_rows states_of(const planner::vertex& v, runtime::page_feed& pages, runtime::run_context& context) override {
     return read_groups(v, pages, context);
   }
   detail::table sample_of(const planner::vertex& v, const detail::table& rows, std::size_t wanted, runtime::run_context& context) override {

@@ -12,6 +12,9 @@
 namespace query::cpu {
 
 runtime::row_pages write_pages(const detail::table& rows, runtime::run_context& context);
+void write_pages(const detail::table& rows, runtime::page_sink take, runtime::run_context& context);  // some at a time
+// The rows of all pages: side by side, or, where memory may have no room for them, made as they are read.
+runtime::vertex_rows receive_pages(const ir::type* row, runtime::page_feed& pages, runtime::run_context& context);
 detail::table read_pages(const ir::type* row, std::span<const runtime::row_page* const> pages, runtime::run_context& context);
 
 }  // namespace query::cpu

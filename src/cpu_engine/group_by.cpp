@@ -224,6 +224,7 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   // The same where partitions send groups: all rows that no table has seen are sent as groups of one row.
   const auto one_by_one = [&](std::vector<part_groups> tables) {
     std::vector<partial_groups::run> runs;
+    group_keeper keeper(v, context);
     for (part_groups& t : tables) runs.push_back(run_of(std::move(t.table)));
     const std::size_t seen = runs.size();
     runs.resize(seen + p.parts().value_or(1));
@@ -232,8 +233,9 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
       if (columns) part.run_columns(rows);
       else part.run(rows);
       runs[seen + part.index] = rows.take();
+      keeper.keep(runs[seen + part.index]);
     });
-    return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs)));
+    return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs), keeper.store()));
   };
   const bool sampled = columns && p.source_rows().value_or(0) > part_rows * 8;
   if (sampled) {
@@ -384,7 +386,7 @@ runtime::vertex_rows aggregate_rows(const planner::vertex& v, runtime::run_conte
   if (!planner::sends_states(v)) return aggregated(n, std::move(total), context);
   std::vector<partial_groups::run> runs;
   if (total) runs.push_back({{}, std::move(total), 1});
-  return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs)));
+  return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs), nullptr));
 }
 
 }  // namespace query::cpu

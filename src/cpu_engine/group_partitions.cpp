@@ -267,7 +267,7 @@ runtime::vertex_rows group_partitioned(const planner::vertex& v, group_input inp
   const vertex_tasks tasks(context, v.captures);
   grouped_partitions groups(v, std::move(input), program, key, columns, tasks);
   const std::size_t partitions = groups.partitions();
-  const std::unique_ptr<group_output> out = planner::sends_states(v) ? groups_to_send(partitions)
+  const std::unique_ptr<group_output> out = planner::sends_states(v) ? groups_to_send(v, context, partitions)
                                             : groups.tight()         ? groups_beyond_memory(v, groups.places(), tasks)
                                                                      : groups_in_memory(v, context, std::move(sources), partitions);
 

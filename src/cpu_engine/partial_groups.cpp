@@ -9,7 +9,8 @@
 
 #include "cpu_engine/group_by.hpp"
 #include "cpu_engine/group_partitions.hpp"
-#include "cpu_engine/padding.hpp"
+#include "cpu_engine/partial_group_pages.hpp"
+#include "cpu_engine/stored_sequence.hpp"
 #include "cpu_engine/value_bytes.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
@@ -21,6 +22,7 @@ constexpr std::size_t most_tables = 64;  // of what a partition receives, made s
 // So many groups in all tables are merged by partitions of their keys, side by side.
 constexpr std::size_t merged_at_once = 1 << 14;
 constexpr unsigned bits_of_merges = 6;
+constexpr std::size_t tight_share = 4;  // of the session's memory is in use: runs become pages
 
 // Is the state a value, or a few, whose bytes say all?
 bool is_plain(const ir::aggregate_call& c, const ir::type* row) {
@@ -44,170 +46,23 @@ std::string stay(const std::vector<ir::aggregate_call>& calls, const ir::type* r
 
 class partial_output final : public group_output {
  public:
-  explicit partial_output(std::size_t partitions) : runs_(partitions) {}
+  partial_output(const planner::vertex& v, runtime::run_context& context, std::size_t partitions)
+      : keeper_(v, context), runs_(partitions) {}
   void take(std::size_t p, std::unique_ptr<group_table> groups, std::vector<std::uint64_t>) override {
     runs_[p].push_back(run_of(std::move(groups)));
+    keeper_.keep(runs_[p].back());
   }
   runtime::vertex_rows rows(bool) override {
     std::vector<partial_groups::run> all;
     for (auto& of : runs_)
       for (auto& r : of) all.push_back(std::move(r));
-    return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(all)));
+    return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(all), keeper_.store()));
   }
 
  private:
+  group_keeper keeper_;
   std::vector<std::vector<partial_groups::run>> runs_;
 };
-
-// How states are kept, by compiled code or by expressions, and their bytes. Each page begins with it, as each process chooses its forms.
-std::uint64_t form_of(const planner::vertex& v, const group_states& states) {
-  return states.state_bytes() * 2 + (v.group_function ? 1 : 0);
-}
-
-// Do the same groups, made again, have the same bytes? Compiled code copies values into its states with the bytes that none decides.
-bool are_repeatable(const planner::vertex& v) {
-  const detail::logical& n = *v.node;
-  if (n.key && !padding(*n.key).known()) return false;
-  const detail::pipe& from = n.inputs.front();
-  const ir::type* const row = from.native ? from.native->out : from.node->row;
-  const auto alike = [&](const std::vector<ir::aggregate_call>& calls, bool compiled) {
-    const auto known = [&](const ir::type* t) {
-      if (!t) return true;
-      const padding unused(*t);
-      return unused.known() && !(compiled && unused);
-    };
-    return std::ranges::all_of(calls, [&](const ir::aggregate_call& c) {
-      switch (c.what) {
-        case ir::aggregate_kind::first:
-        case ir::aggregate_kind::last: return known(c.argument ? c.argument->type : row);
-        case ir::aggregate_kind::arg_min:
-        case ir::aggregate_kind::arg_max: return known(c.value) && known(row);
-        case ir::aggregate_kind::min:
-        case ir::aggregate_kind::max: return known(c.value);
-        default: return true;
-      }
-    });
-  };
-  if (v.group_function) return alike(v.group_function->calls, false);
-  const ir::traced t = n.functions.back().trace();
-  if (!t) return false;
-  const ir::group_analysis a = ir::plan_group_function(t, n.key, n.row);
-  return a.plan && alike(a.plan->calls, true);
-}
-
-// Pages for one receiver.
-class page_writer {
- public:
-  page_writer(runtime::buffer_pool& pool, std::uint64_t form, bool repeatable) : pool_(&pool), form_(form), repeatable_(repeatable) {}
-  std::byte* room(std::size_t bytes) {
-    if (rows_ && bytes_.size() + bytes > runtime::page_bytes) flush();
-    const std::size_t at = bytes_.size();
-    bytes_.resize(at + bytes);
-    ++rows_;
-    return bytes_.data() + at;
-  }
-  void flush() {
-    if (!rows_) return;
-    runtime::row_page page;
-    page.bytes = pool_->allocate(sizeof form_ + bytes_.size());
-    page.rows = rows_;
-    page.repeatable = repeatable_;
-    std::memcpy(page.bytes.data(), &form_, sizeof form_);
-    std::memcpy(page.bytes.as<std::byte>() + sizeof form_, bytes_.data(), bytes_.size());
-    pages_.push_back(std::move(page));
-    bytes_.clear();
-    rows_ = 0;
-  }
-  runtime::row_pages take() {
-    flush();
-    return std::move(pages_);
-  }
-
- private:
-  runtime::buffer_pool* pool_;
-  std::uint64_t form_;
-  bool repeatable_;
-  std::vector<std::byte> bytes_;
-  std::size_t rows_ = 0;
-  runtime::row_pages pages_;
-};
-
-void write_run(const planner::vertex& v, partial_groups::run& r, std::vector<page_writer>& to) {
-  const std::size_t state = r.states->state_bytes();
-  if (!v.node->key) {
-    for (std::size_t i = 0; i < r.n; ++i) r.states->save(i, to.front().room(state));
-    return;
-  }
-  const ir::type& key = *v.node->key;
-  const padding unused(key);
-  const key_equality equality = equality_of(v.node->keys);
-  const auto* keys = static_cast<const std::byte*>(r.whole_keys());
-  std::uint64_t hashes[batch_rows];
-  const detail::stop_point stop;
-  for (std::size_t from = 0; from < r.n; from += batch_rows) {
-    stop.check();
-    const std::size_t n = std::min(batch_rows, r.n - from);
-    hash_keys(key, keys + from * key.size, n, hashes, equality);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::byte* const k = keys + (from + i) * key.size;
-      const std::size_t bytes = bytes_of(key, k);
-      std::byte* const at = to[partition_of(hashes[i], to.size())].room(bytes + state);
-      (void)write_bytes(key, k, at);
-      if (unused) unused.clear(at, 1);
-      r.states->save(from + i, at + bytes);
-    }
-  }
-}
-
-// A page may come from another process.
-bool is_whole(const ir::type* key, const runtime::row_page& page, std::size_t state) {
-  const auto* from = page.bytes.as<const std::byte>();
-  const std::byte* const end = from + page.bytes.size();
-  if (page.bytes.size() < sizeof(std::uint64_t)) return false;
-  from += sizeof(std::uint64_t);
-  const auto left = [&] { return static_cast<std::size_t>(end - from); };
-  if (!key || key->trivial) {
-    const std::size_t each = state + (key ? key->size : 0);
-    return each ? page.rows == left() / each : page.rows <= 1;
-  }
-  if (page.rows > left()) return false;
-  for (std::uint64_t i = 0; i < page.rows; ++i, from += state)
-    if (!(from = end_of_bytes(*key, from, end)) || left() < state) return false;
-  return true;
-}
-
-partial_groups::run read_page(const planner::vertex& v, const runtime::row_page& page, const group_program& program,
-                              runtime::buffer_pool& pool) {
-  partial_groups::run r;
-  r.n = page.rows;
-  r.states = program.states(pool);
-  const std::size_t state = r.states->state_bytes();
-  if (!is_whole(v.node->key, page, state)) throw cluster_error("cluster: a page of groups is damaged");
-  r.states->grow_to(r.n);
-  const auto* from = page.bytes.as<const std::byte>();
-  std::uint64_t form = 0;
-  std::memcpy(&form, from, sizeof form);
-  from += sizeof form;
-  if (form != form_of(v, *r.states)) throw internal_error("query: states of groups come in a form that is not this partition's");
-  if (!v.node->key) {
-    for (std::size_t i = 0; i < r.n; ++i, from += state) r.states->load(i, from);
-    return r;
-  }
-  const ir::type& type = *v.node->key;
-  rows_buffer keys(&type, pool);
-  auto* const at = static_cast<std::byte*>(keys.extend(r.n));
-  if (!type.trivial) type.life.construct(at, r.n);
-  keys.grow(r.n);
-  const detail::stop_point stop;
-  for (std::size_t i = 0; i < r.n; ++i) {
-    if (i % batch_rows == 0) stop.check();
-    from = read_bytes(type, at + i * type.size, from);
-    r.states->load(i, from);
-    from += state;
-  }
-  r.keys = std::move(keys);
-  return r;
-}
 
 partial_groups& received_by(const planner::vertex& v, runtime::run_context& context) {
   auto& all = dynamic_cast<partial_groups&>(*context.tables.at(v.inputs.front().table).kept);
@@ -247,11 +102,33 @@ partial_groups::run run_of(std::unique_ptr<group_table> groups) {
   r.keys.emplace<stored_keys>(groups->groups.take_keys());
   return r;
 }
-std::unique_ptr<group_output> groups_to_send(std::size_t partitions) { return std::make_unique<partial_output>(partitions); }
+std::unique_ptr<group_output> groups_to_send(const planner::vertex& v, runtime::run_context& context, std::size_t partitions) {
+  return std::make_unique<partial_output>(v, context, partitions);
+}
 runtime::vertex_rows groups_to_send(std::unique_ptr<group_table> groups) {
   std::vector<partial_groups::run> runs;
   if (groups) runs.push_back(run_of(std::move(groups)));
-  return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs)));
+  return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs), nullptr));
+}
+
+// ---------------------------------------------------------------- runs that may leave memory
+group_keeper::group_keeper(const planner::vertex& v, runtime::run_context& context) : v_(&v), pool_(&context.pool) {
+  if (context.temp && pool_->limit()) store_ = std::make_shared<runtime::page_store>(*pool_, context.temp);
+}
+
+bool group_keeper::is_tight() const { return store_ && pool_->used() > pool_->limit() / tight_share; }
+
+void group_keeper::keep(partial_groups::run& r) {
+  if (!r.n || !is_tight()) return;
+  const group_pages pages(*v_, *pool_);
+  const auto kept = store_->make();
+  const auto take = [&](std::size_t, runtime::row_pages page) { store_->add(kept, std::move(page)); };
+  auto to = pages.writers(1, pages.form_of(*r.states), true, take);
+  pages.write(r, to);
+  to.front().flush();
+  r.keys = {};
+  r.states.reset();
+  r.pages = kept;
 }
 
 // ---------------------------------------------------------------- rows as groups of one row
@@ -291,35 +168,134 @@ void rows_as_groups::push(const column_batch& b) {
 }
 
 // ---------------------------------------------------------------- pages
-std::vector<runtime::row_pages> write_groups(const planner::vertex& v, const runtime::vertex_rows& groups, std::size_t receivers,
-                                             runtime::run_context& context) {
-  std::vector<partial_groups::run>& runs = dynamic_cast<partial_groups&>(*groups.kept).runs;
-  std::vector<std::vector<page_writer>> written(runs.size());
-  const bool repeatable = are_repeatable(v);
-  const vertex_tasks tasks(context, v.captures);
-  tasks.for_each(runs.size(), [&](std::size_t r) {
-    if (!runs[r].n) return;
-    for (std::size_t i = 0; i < receivers; ++i) written[r].emplace_back(context.pool, form_of(v, *runs[r].states), repeatable);
-    write_run(v, runs[r], written[r]);
-    for (page_writer& w : written[r]) w.flush();
-    runs[r] = {};
-  });
-  std::vector<runtime::row_pages> to(receivers);
-  for (auto& by_run : written)
-    for (std::size_t r = 0; r < by_run.size(); ++r)
-      for (runtime::row_page& page : by_run[r].take()) to[r].push_back(std::move(page));
-  return to;
+namespace {
+
+// Calls f(run) for a run, or for each of the pages that it has become.
+template <class F> void each_run(partial_groups::run& r, const group_pages& pages, const group_program& program, const F& f) {
+  if (!r.pages) {
+    if (r.n) f(r);
+    return;
+  }
+  const auto all = runtime::page_store::read(r.pages);
+  for (const runtime::row_page& page : *all) {
+    partial_groups::run some = pages.read(page, program);
+    f(some);
+  }
 }
 
-runtime::vertex_rows read_groups(const planner::vertex& v, std::span<const runtime::row_page* const> pages, runtime::run_context& context) {
+}  // namespace
+
+void write_groups(const planner::vertex& v, const runtime::vertex_rows& groups, std::size_t receivers, runtime::bucket_sink take,
+                  runtime::run_context& context) {
+  std::vector<partial_groups::run>& runs = dynamic_cast<partial_groups&>(*groups.kept).runs;
+  const group_pages pages(v, context.pool);
   const group_program program(*v.node, v.group_function.get());
-  std::vector<partial_groups::run> runs(pages.size());
+  const std::uint64_t form = pages.form_of(*program.states(context.pool));
+  const bool repeatable = pages.are_repeatable();
+  const vertex_tasks tasks(context, v.captures);
+  // Where memory is short, few at a time.
+  const std::size_t at_once = context.pool.limit() ? static_cast<std::size_t>(std::max(1, context.scheduler.concurrency())) : runs.size();
+  for (std::size_t first = 0; first < runs.size(); first += at_once) {
+    const std::size_t some = std::min(at_once, runs.size() - first);
+    std::vector<std::vector<runtime::row_pages>> written(some);
+    for (auto& to : written) to.resize(receivers);
+    tasks.for_each(some, [&](std::size_t i) {
+      const auto keep = [&](std::size_t r, runtime::row_pages page) {
+        if (some == 1) take(r, std::move(page));
+        else written[i][r].push_back(std::move(page.front()));
+      };
+      auto to = pages.writers(receivers, form, repeatable, keep);
+      each_run(runs[first + i], pages, program, [&](partial_groups::run& r) { pages.write(r, to); });
+      for (group_page_writer& w : to) w.flush();
+      runs[first + i] = {};
+    });
+    for (auto& by_run : written)
+      for (std::size_t r = 0; r < receivers; ++r)
+        if (!by_run[r].empty()) take(r, std::move(by_run[r]));
+  }
+}
+
+runtime::vertex_rows read_groups(const planner::vertex& v, runtime::page_feed& from, runtime::run_context& context) {
+  const group_program program(*v.node, v.group_function.get());
+  const group_pages pages(v, context.pool);
+  group_keeper keeper(v, context);
+  std::vector<partial_groups::run> runs;
   const vertex_tasks tasks(context, std::vector<detail::binding>{});
-  tasks.for_each(pages.size(), [&](std::size_t p) { runs[p] = read_page(v, *pages[p], program, context.pool); });
-  return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs)));
+  for (auto some = from.next(); !some.empty(); some = from.next()) {
+    const std::size_t before = runs.size();
+    runs.resize(before + some.size());
+    tasks.for_each(some.size(), [&](std::size_t p) { runs[before + p] = pages.read(*some[p], program); });
+    if (!v.node->key || !keeper.is_tight()) continue;
+    // All of a sender's in one file, if they go to one.
+    const auto kept = keeper.store()->make();
+    const auto take = [&](std::size_t, runtime::row_pages page) { keeper.store()->add(kept, std::move(page)); };
+    auto to = pages.writers(1, pages.form_of(*runs[before].states), true, take);
+    partial_groups::run all;
+    all.pages = kept;
+    for (std::size_t r = before; r < runs.size(); ++r) {
+      pages.write(runs[r], to);
+      all.n += runs[r].n;
+      runs[r] = {};
+    }
+    to.front().flush();
+    runs.resize(before);
+    runs.push_back(std::move(all));
+  }
+  return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs), keeper.store()));
 }
 
 // ---------------------------------------------------------------- receivers
+namespace {
+
+// Groups that memory may have no room for: put apart by their keys, and then merged one partition after the other. In each, as ever, in
+// the order of runs.
+runtime::vertex_rows merge_apart(const planner::vertex& v, partial_groups& in, const group_program& program, const function_calls& key,
+                                 runtime::run_context& context) {
+  constexpr std::size_t least = 16;
+  const group_pages pages(v, context.pool);
+  std::vector<runtime::page_store::handle> apart;
+  for (std::size_t i = 0; i < least; ++i) apart.push_back(in.store->make());
+  {
+    const auto take = [&](std::size_t to, runtime::row_pages page) { in.store->add(apart[to], std::move(page)); };
+    auto to = pages.writers(apart.size(), pages.form_of(*program.states(context.pool)), true, take);
+    for (partial_groups::run& r : in.runs) {
+      context.cancel.check();
+      each_run(r, pages, program, [&](partial_groups::run& some) { pages.write(some, to, true); });
+      r = {};
+    }
+    for (group_page_writer& w : to) w.flush();
+  }
+  rows_buffer out(v.node->row, context.pool);
+  // Results may be too many, too.
+  std::shared_ptr<stored_sequence> beyond;
+  std::optional<stored_sequence::writer> to_beyond;
+  if (stored_sequence::can_keep(v.node->row) && !context.shared) {
+    beyond = std::make_shared<stored_sequence>(v.node->row, nullptr, 1, context);
+    to_beyond.emplace(*beyond, 0);
+  }
+  for (runtime::page_store::handle& p : apart) {
+    group_table table(*v.node, program, key, context.pool);
+    const auto all = runtime::page_store::read(std::exchange(p, nullptr));
+    for (const runtime::row_page& page : *all) {
+      context.cancel.check();
+      const partial_groups::run r = pages.read(page, program);
+      const auto* const keys = static_cast<const std::byte*>(r.whole_keys());
+      for (std::size_t from = 0; from < r.n; from += batch_rows)
+        table.merge_states(keys + from * v.node->key->size, *r.states, from, std::min(batch_rows, r.n - from));
+    }
+    table.finish(out);
+    if (!to_beyond) continue;
+    to_beyond->push({out.data(), out.size(), 0, true});
+    out.clear();
+  }
+  if (!to_beyond) return std::move(out).to_table();
+  to_beyond->finish();
+  beyond->finish(context);
+  return runtime::vertex_rows(std::move(beyond));
+}
+
+}  // namespace
+
 runtime::vertex_rows merge_groups(const planner::vertex& v, runtime::run_context& context) {
   const auto bindings = context.bind(v.captures);
   const detail::binding_scope scope(bindings);  // merging and finishing call functions too
@@ -327,6 +303,8 @@ runtime::vertex_rows merge_groups(const planner::vertex& v, runtime::run_context
   partial_groups& in = received_by(v, context);
   const group_program program(n, v.group_function.get());
   const function_calls key(n.functions[0], v.interpreted, false);
+  if (std::ranges::any_of(in.runs, [](const partial_groups::run& r) { return r.pages != nullptr; }))
+    return merge_apart(v, in, program, key, context);
   const vertex_tasks tasks(context, bindings);
   // As many as there are runs to fill them, whatever threads there are.
   std::vector<std::unique_ptr<group_table>> tables(std::min(most_tables, in.runs.size()));

@@ -18,6 +18,7 @@
 #include "cpu_engine/group_output.hpp"
 #include "cpu_engine/group_table.hpp"
 #include "cpu_engine/pipeline.hpp"
+#include "runtime/page_store.hpp"
 #include "runtime/row_pages.hpp"
 
 namespace query::cpu {
@@ -31,18 +32,34 @@ struct partial_groups final : runtime::kept_rows {
     std::variant<std::monostate, stored_keys, rows_buffer> keys;  // whole; none of an aggregate
     std::unique_ptr<group_states> states;                         // state i is that of key i
     std::size_t n = 0;
+    runtime::page_store::handle pages{};  // if not null, they are in these instead (partial_group_pages.hpp), in memory or a file
     const void* whole_keys() const;
   };
-  explicit partial_groups(std::vector<run> all) : runs(std::move(all)) {}
+  partial_groups(std::vector<run> all, std::shared_ptr<runtime::page_store> keeps) : runs(std::move(all)), store(std::move(keeps)) {}
   std::string_view engine() const override { return "cpu"; }
   std::uint64_t size() const override;
   detail::table fetch(runtime::run_context&) override;
 
   std::vector<run> runs;
+  std::shared_ptr<runtime::page_store> store;  // of pages; null: there are none
 };
-std::unique_ptr<group_output> groups_to_send(std::size_t partitions);  // gives partial_groups
 partial_groups::run run_of(std::unique_ptr<group_table> groups);
+std::unique_ptr<group_output> groups_to_send(const planner::vertex& v, runtime::run_context& context, std::size_t partitions);
 runtime::vertex_rows groups_to_send(std::unique_ptr<group_table> groups);
+
+// Turns runs into pages, which may leave memory, where it is short. Of any thread.
+class group_keeper {
+ public:
+  group_keeper(const planner::vertex& v, runtime::run_context& context);
+  void keep(partial_groups::run& r);
+  bool is_tight() const;
+  const std::shared_ptr<runtime::page_store>& store() const { return store_; }
+
+ private:
+  const planner::vertex* v_;
+  runtime::buffer_pool* pool_;
+  std::shared_ptr<runtime::page_store> store_;  // null: nothing leaves memory
+};
 
 // Rows as groups of one row.
 class rows_as_groups final : public detail::batch_sink, public column_sink {
@@ -66,9 +83,9 @@ class rows_as_groups final : public detail::batch_sink, public column_sink {
 };
 
 // The pages for each of the receivers, by the hash of keys as hash_partitioned_by takes it.
-std::vector<runtime::row_pages> write_groups(const planner::vertex& v, const runtime::vertex_rows& groups, std::size_t receivers,
-                                             runtime::run_context& context);
-runtime::vertex_rows read_groups(const planner::vertex& v, std::span<const runtime::row_page* const> pages, runtime::run_context& context);
+void write_groups(const planner::vertex& v, const runtime::vertex_rows& groups, std::size_t receivers, runtime::bucket_sink take,
+                  runtime::run_context& context);
+runtime::vertex_rows read_groups(const planner::vertex& v, runtime::page_feed& pages, runtime::run_context& context);
 
 // group_by and aggregate of what read_groups gave.
 runtime::vertex_rows merge_groups(const planner::vertex& v, runtime::run_context& context);

@@ -4,8 +4,6 @@
 
 #include <query/errors.hpp>
 
-#include "runtime/partition_bounds.hpp"
-
 namespace query::runtime {
 
 using planner::vertex;
@@ -54,39 +52,29 @@ row_pages exchange_side::begins_of_ranges(const vertex& v, std::span<const row_p
   return pages;
 }
 
-std::vector<row_pages> exchange_side::send(const vertex& v, std::size_t receivers, const row_pages& begins) {
-  std::vector<row_pages> sent;
+std::size_t exchange_side::send(const vertex& v, std::size_t receivers, const row_pages& begins, bucket_sink take) {
+  const bool apart = planner::sends_states(v) || sends_each_its_own(v);
   run(v);
   runs_->in_name_of(v, [&] {
     if (planner::sends_states(v)) {
-      sent = session_->cpu->pages_of_states(v, context_->tables.at(&v), receivers, *context_);
+      session_->cpu->pages_of_states(v, context_->tables.at(&v), receivers, take, *context_);
       return;
     }
-    detail::table rows = context_->table_of(v);
-    if (!sends_each_its_own(v)) {
-      sent.push_back(pages_of(rows, 0, rows.n));
-      return;
-    }
-    sent.resize(receivers);
-    if (!rows.n) return;
-    if (v.moves == planner::exchange::range) {
-      const detail::table first_rows = session_->cpu->rows_of(v.row(), in_order({&begins}), *context_);
-      rows = session_->cpu->in_ranges(v, rows, first_rows, receivers, *context_);
-    }
-    const partition_bounds* const bounds = bounds_of(rows);
-    if (!bounds) throw internal_error("query: an exchange has no partitions");
-    for (std::size_t r = 0; r < receivers; ++r) sent[r] = pages_of(rows, r ? bounds->ends[r - 1] : 0, bounds->ends[r]);
+    detail::table first_rows;
+    const bool by_range = v.moves == planner::exchange::range;
+    if (by_range) first_rows = session_->cpu->rows_of(v.row(), in_order({&begins}), *context_);
+    session_->cpu->send_rows(v, context_->tables.at(&v), receivers, by_range ? &first_rows : nullptr, take, *context_);
   });
   context_->tables.erase(&v);
   to_send_.erase(&v);
   if (auto known = received_.extract(&v)) context_->tables[&v] = std::move(known.mapped());
-  return sent;
+  return apart ? receivers : 1;
 }
 
-void exchange_side::receive(const vertex& v, std::span<const row_page* const> pages) {
+void exchange_side::receive(const vertex& v, page_feed& pages) {
   runs_->in_name_of(v, [&] {
     context_->tables[&v] = planner::sends_states(v) ? session_->cpu->states_of(v, pages, *context_)
-                                                    : vertex_rows(session_->cpu->rows_of(v.row(), pages, *context_));
+                                                    : session_->cpu->receive_rows(v.row(), pages, *context_);
   });
 }
 

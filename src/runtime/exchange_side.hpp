@@ -2,8 +2,8 @@
 // pages that it receives. The same in this process and in others.
 //
 //   exchange_side here(session, executor, context);
-//   std::vector<row_pages> pages = here.send(v, receivers, begins);    // or one for all, where they are sent the same
-//   here.receive(v, inbox);                                            // context.tables has it
+//   here.send(v, receivers, begins, take);             // take(receiver, pages); take(0, pages) where all are sent the same
+//   here.receive(v, inbox);                            // context.tables has it
 //
 // A partition that has received may be asked to send once more, for one that was lost: it keeps what it has received.
 #pragma once
@@ -34,8 +34,9 @@ class exchange_side {
   std::size_t run(const planner::vertex& v);  // computes what is sent, unless that is there: how many rows
   // Of an exchange by range, before it is sent: some of the rows.
   row_pages sample(const planner::vertex& v, std::size_t share);
-  std::vector<row_pages> send(const planner::vertex& v, std::size_t receivers, const row_pages& begins);
-  void receive(const planner::vertex& v, std::span<const row_page* const> pages);
+  // Returns how many buckets there are; those that `take` never got have no rows.
+  std::size_t send(const planner::vertex& v, std::size_t receivers, const row_pages& begins, bucket_sink take);
+  void receive(const planner::vertex& v, page_feed& pages);
   // Of the partition that leads: the first rows of ranges, of all partitions' samples.
   row_pages begins_of_ranges(const planner::vertex& v, std::span<const row_page* const> samples, std::size_t partitions);
 

@@ -54,8 +54,8 @@ class local_engine : public engine {
   // The same of states of groups (planner::sends_states): why rows are sent instead, "" if they are not; pages for each receiver; and what
   // the pages of several senders hold, for the vertex that merges them.
   virtual std::string why_rows_are_sent(const planner::vertex& v) const = 0;
-  virtual std::vector<row_pages> pages_of_states(const planner::vertex& v, const vertex_rows& states, std::size_t receivers,
-                                                 run_context& context) = 0;
+  virtual void pages_of_states(const planner::vertex& v, const vertex_rows& states, std::size_t receivers, bucket_sink take,
+                               run_context& context) = 0;
   // Of an exchange by range (exchange::range): some of a partition's rows, the first rows of ranges, of all partitions' samples, and the
   // rows by range (partition_bounds).
   virtual detail::table sample_of(const planner::vertex& v, const detail::table& rows, std::size_t wanted, run_context& context) = 0;
@@ -63,7 +63,11 @@ class local_engine : public engine {
                                          run_context& context) = 0;
   virtual detail::table in_ranges(const planner::vertex& v, const detail::table& rows, const detail::table& begins,
                                   std::size_t partitions, run_context& context) = 0;
-  virtual vertex_rows states_of(const planner::vertex& v, std::span<const row_page* const> pages, run_context& context) = 0;
+  virtual vertex_rows states_of(const planner::vertex& v, page_feed& pages, run_context& context) = 0;
+  // begins: of an exchange by range, its first rows; null: of others.
+  virtual void send_rows(const planner::vertex& v, const vertex_rows& rows, std::size_t receivers, const detail::table* begins,
+                         bucket_sink take, run_context& context) = 0;
+  virtual vertex_rows receive_rows(const ir::type* row, page_feed& pages, run_context& context) = 0;
 };
 
 // Defined by src/cpu_engine: named here so that a static library keeps it.

@@ -70,6 +70,8 @@ DEFECTS = [
     ("what was made of rows that differ stays", MASTER,
      "found != steps_.end() && found->second.what.receives != s) stale.push_back(r);",
      "found != steps_.end() && s == 0) stale.push_back(r);"),
+    ("rows that all had are not computed anew", MASTER, "if (is == state::idle && k.what.does == work::send && k.tasks[p].attempt) {",
+     "if (false) {"),
     ("rows that differ after some have left are taken", MASTER, "|| k.what.does == work::send))) return false;",
      "|| k.what.does == work::send))) continue;"),
     ("an error of a pull is not the query's", MASTER, "if (!current(e.task, e.host)) return;\n  const place at",
@@ -79,10 +81,6 @@ DEFECTS = [
      "void task_queue::on(const not_pulled& e, queue_actions& out) {"),
     ("all tasks of a step get the first one's argument", MASTER, "k.what.arguments[k.what.arguments.size() == 1 ? 0 : at]",
      "k.what.arguments[0]"),
-    ("answers of a lost process are asked for again", MASTER,
-     "if (t.is == state::done && (leaves_rows(k.what.does) || k.what.does == work::send)) set(k, p, state::idle);",
-     "if (t.is == state::done) set(k, p, k.what.does == work::count ? state::waiting : leaves_rows(k.what.does) || "
-     "k.what.does == work::send ? state::idle : state::done);"),
     ("blocks that are not wanted stay", QUEUE, "  out.push_back(discard{e.task, e.what});\n}", "}"),
 ]
 

@@ -30,7 +30,7 @@ class block_puller {
   struct outcome {
     task_id task;
     block wanted;
-    shared_pages pages;
+    std::shared_ptr<runtime::row_pages> pages;
     bool gone = false;
     std::exception_ptr error;
   };

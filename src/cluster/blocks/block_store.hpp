@@ -1,4 +1,5 @@
-// The blocks that one partition of a query holds for others, until its master says that nobody needs them. Of any thread.
+// The blocks that one partition of a query holds for others, until its master says that nobody needs them. Those that nobody reads go to
+// temporary files where memory has no room (runtime/page_store.hpp), and come back when they are pulled. Of any thread.
 //
 //   store.keep(step, attempt, pages);                      // a bucket for each receiver, or one for all
 //   auto pages = store.find(wanted);                       // null: not here, or not of that attempt
@@ -13,6 +14,7 @@
 
 #include "cluster/master/tasks.hpp"
 #include "runtime/checksum.hpp"
+#include "runtime/page_store.hpp"
 #include "runtime/row_pages.hpp"
 
 namespace query::cluster {
@@ -35,20 +37,34 @@ inline block_size size_of(const runtime::row_pages& pages) {
 
 class block_store {
  public:
+  using held_block = runtime::page_store::handle;
+
+  // pages: those of the blocks.
+  explicit block_store(std::shared_ptr<runtime::page_store> pages) : pages_(std::move(pages)) {}
+
   void keep(step_id step, std::uint32_t attempt, std::vector<runtime::row_pages> buckets) {
-    held made{attempt, {}};
-    for (runtime::row_pages& b : buckets) made.buckets.push_back(std::make_shared<const runtime::row_pages>(std::move(b)));
+    std::vector<held_block> made;
+    for (runtime::row_pages& b : buckets) made.push_back(pages_->make(std::move(b)));
+    keep(step, attempt, std::move(made));
+  }
+  void keep(step_id step, std::uint32_t attempt, std::vector<held_block> buckets) {
+    held made{attempt, std::move(buckets)};
     const std::lock_guard hold(lock_);
     std::swap(all_[step], made);
   }
+  // In memory, as long as somebody has them. Throws resource_error where that has no room, or a file does not give them back.
   shared_pages find(step_id step, std::uint32_t attempt, std::uint32_t bucket) const {
+    const held_block found = find_held(step, attempt, bucket);
+    return found ? runtime::page_store::read(found) : nullptr;
+  }
+  held_block find_held(step_id step, std::uint32_t attempt, std::uint32_t bucket) const {
     const std::lock_guard hold(lock_);
     const auto found = all_.find(step);
     if (found == all_.end() || found->second.attempt != attempt || bucket >= found->second.buckets.size()) return nullptr;
     return found->second.buckets[bucket];
   }
   // The same, and it is here no longer: for its only receiver, which cannot be lost.
-  shared_pages take(step_id step, std::uint32_t attempt, std::uint32_t bucket) {
+  held_block take_held(step_id step, std::uint32_t attempt, std::uint32_t bucket) {
     const std::lock_guard hold(lock_);
     const auto found = all_.find(step);
     if (found == all_.end() || found->second.attempt != attempt || bucket >= found->second.buckets.size()) return nullptr;
@@ -66,8 +82,9 @@ class block_store {
  private:
   struct held {
     std::uint32_t attempt = 0;
-    std::vector<shared_pages> buckets;
+    std::vector<held_block> buckets;
   };
+  const std::shared_ptr<runtime::page_store> pages_;
   mutable std::mutex lock_;
   std::unordered_map<step_id, held> all_;
 };

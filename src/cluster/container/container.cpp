@@ -151,8 +151,10 @@ class partition_here {
   }
   void act(const pull& p) {
     if (p.what.at != me_) return pulls_.pull(p.task, p.what);
-    shared_pages mine = work_->blocks()->find(p.what.step, p.what.attempt, p.what.bucket);
-    came({p.task, p.what, mine, !mine, nullptr});
+    auto mine = work_->blocks()->find_held(p.what.step, p.what.attempt, p.what.bucket);
+    if (!mine) return handle(not_pulled{p.task, p.what, true});
+    work_->arrived(p.task, p.what, std::move(mine));
+    handle(pulled{p.task, p.what});
   }
   void act(const say_missing& m) {
     const task_block missing{m.task, m.what, m.gone};
@@ -161,7 +163,7 @@ class partition_here {
   void came(block_puller::outcome o) {
     if (o.error) say_failed(o.task, in_name_of(o.task, o.error));
     if (!o.pages) return handle(not_pulled{o.task, o.wanted, o.gone});
-    work_->arrived(o.task, o.wanted, std::move(o.pages));
+    work_->arrived(o.task, o.wanted, std::move(*o.pages));
     handle(pulled{o.task, o.wanted});
   }
 
@@ -306,7 +308,7 @@ class partition_here {
   std::condition_variable some_;
   std::deque<item> items_;
   std::vector<queue_event> early_;
-  task_queue queue_{{}};
+  task_queue queue_{task_queue::within(session_.pool.limit())};
   std::unique_ptr<partition_work> work_;
   bool ending_ = false, takes_events_ = false;
   std::unordered_map<step_id, std::uint64_t> vertices_;  // of tasks

@@ -80,37 +80,56 @@ void partition_work::send(const planner::vertex& v, const task& t, task_result& 
   const auto receivers = from.get<std::uint64_t>();
   if (receivers > static_cast<std::uint64_t>(graph_->partitions)) throw cluster_error("cluster: partitions that are not there");
   const runtime::row_pages begins = get_pages(from, context_->pool);
-  std::vector<runtime::row_pages> buckets = exchanges_.send(v, static_cast<std::size_t>(receivers), begins);
-  std::vector<const runtime::row_page*> pages;
-  for (const runtime::row_pages& b : buckets)
-    for (const runtime::row_page& p : b) pages.push_back(&p);
-  std::vector<std::uint64_t> checksums(pages.size());
-  context_->scheduler.for_each(pages.size(), [&](std::size_t i) { checksums[i] = checksum_of(*pages[i]); }, context_->cancel);
-  // Of all buckets: the master compares those, too, that nobody wants.
-  auto checksum = checksums.begin();
-  for (std::uint32_t b = 0; b < buckets.size(); ++b) {
-    block_size& size = r.blocks.emplace_back();
-    for (const runtime::row_page& p : buckets[b]) add(size, p, *checksum++);
-    if (buckets.size() > 1 && !t.only.empty() && std::find(t.only.begin(), t.only.end(), b) == t.only.end()) buckets[b].clear();
-  }
-  blocks_->keep(t.id.step, t.id.attempt, std::move(buckets));
+  std::vector<block_store::held_block> held;
+  for (std::size_t b = 0; b < std::max<std::size_t>(receivers, 1); ++b) held.push_back(pages_->make());
+  r.blocks.resize(held.size());
+  const auto wanted = [&](std::size_t b) {
+    return t.only.empty() || held.size() == 1 || std::find(t.only.begin(), t.only.end(), b) != t.only.end();
+  };
+  const std::size_t buckets = exchanges_.send(v, static_cast<std::size_t>(receivers), begins, [&](std::size_t b, runtime::row_pages pages) {
+    std::vector<std::uint64_t> checksums(pages.size());
+    context_->scheduler.for_each(pages.size(), [&](std::size_t i) { checksums[i] = checksum_of(pages[i]); }, context_->cancel);
+    // The master compares those, too, that nobody wants.
+    for (std::size_t i = 0; i < pages.size(); ++i) add(r.blocks[b], pages[i], checksums[i]);
+    if (wanted(b)) pages_->add(held[b], std::move(pages));
+  });
+  r.blocks.resize(buckets);
+  held.resize(buckets);
+  blocks_->keep(t.id.step, t.id.attempt, std::move(held));
 }
 
 // Receivers have the rows in the order of senders, so that what was in order in partitions one after the other is in order in each of them.
 void partition_work::receive(const planner::vertex& v, const task& t) {
-  std::vector<shared_pages> all;
-  std::vector<const runtime::row_page*> in_order;
+  // A sender's block after the other: those before it have gone.
+  struct feed final : runtime::page_feed {
+    std::vector<block_store::held_block> all;
+    std::uint64_t n = 0, n_bytes = 0;
+    std::size_t at = 0;
+    shared_pages now;
+    std::vector<const runtime::row_page*> pages;
+    std::uint64_t rows() const override { return n; }
+    std::uint64_t bytes() const override { return n_bytes; }
+    std::span<const runtime::row_page* const> next() override {
+      now = nullptr;
+      pages.clear();
+      while (pages.empty() && at < all.size()) {
+        now = runtime::page_store::read(std::exchange(all[at++], nullptr));
+        for (const runtime::row_page& p : *now) pages.push_back(&p);
+      }
+      return pages;
+    }
+  } from;
   {
     const std::lock_guard hold(lock_);
     for (const block& b : t.blocks) {
       auto found = inbox_.extract(of(t.id, b));
       if (!found) throw internal_error("query: a block that a task needs is not here");
-      all.push_back(std::move(found.mapped()));
+      from.all.push_back(std::move(found.mapped()));
+      from.n += b.size.rows;
+      from.n_bytes += b.size.bytes;
     }
   }
-  for (const shared_pages& pages : all)
-    for (const runtime::row_page& p : *pages) in_order.push_back(&p);
-  exchanges_.receive(v, in_order);
+  exchanges_.receive(v, from);
 }
 
 void partition_work::forget(const forget_rows& gone) {
@@ -118,9 +137,9 @@ void partition_work::forget(const forget_rows& gone) {
   else if (gone.vertex < graph_->vertices.size()) context_->tables.erase(&vertex(gone.vertex));
 }
 
-void partition_work::arrived(const task_id& t, const block& b, shared_pages pages) {
+void partition_work::arrived(const task_id& t, const block& b, block_store::held_block held) {
   const std::lock_guard hold(lock_);
-  inbox_[of(t, b)] = std::move(pages);
+  inbox_[of(t, b)] = std::move(held);
 }
 void partition_work::discard(const task_id& t, const block& b) {
   const std::lock_guard hold(lock_);

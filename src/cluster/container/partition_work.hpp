@@ -22,6 +22,7 @@
 #include "planner/machine_graph.hpp"
 #include "runtime/exchange_side.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/page_store.hpp"
 #include "runtime/row_pages.hpp"
 #include "runtime/run_context.hpp"
 #include "runtime/session_state.hpp"
@@ -39,7 +40,13 @@ class partition_work {
  public:
   partition_work(const planner::machine_graph& graph, runtime::session_state& session, runtime::run_context& context,
                  runtime::executor& runs)
-      : graph_(&graph), session_(&session), context_(&context), runs_(&runs), exchanges_(session, runs, context) {}
+      : graph_(&graph),
+        session_(&session),
+        context_(&context),
+        runs_(&runs),
+        exchanges_(session, runs, context),
+        pages_(std::make_shared<runtime::page_store>(context.pool, context.temp)),
+        blocks_(std::make_shared<block_store>(pages_)) {}
 
   // One thread calls these.
   task_result work(const task& t);
@@ -50,7 +57,8 @@ class partition_work {
   runtime::exchange_side& exchanges() { return exchanges_; }
 
   // Any thread may call these.
-  void arrived(const task_id& t, const block& b, shared_pages pages);
+  void arrived(const task_id& t, const block& b, runtime::row_pages pages) { arrived(t, b, pages_->make(std::move(pages))); }
+  void arrived(const task_id& t, const block& b, block_store::held_block held);  // of a partition of this process
   void discard(const task_id& t, const block& b);
   const std::shared_ptr<block_store>& blocks() const { return blocks_; }
 
@@ -67,9 +75,10 @@ class partition_work {
   runtime::run_context* context_;
   runtime::executor* runs_;
   runtime::exchange_side exchanges_;
-  std::shared_ptr<block_store> blocks_ = std::make_shared<block_store>();
+  const std::shared_ptr<runtime::page_store> pages_;  // what is sent and received
+  const std::shared_ptr<block_store> blocks_;
   std::mutex lock_;
-  std::map<name, shared_pages> inbox_;
+  std::map<name, block_store::held_block> inbox_;
 };
 
 }  // namespace query::cluster

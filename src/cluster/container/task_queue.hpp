@@ -9,6 +9,7 @@
 // Tasks begin in their order, but one that waits for blocks lets others by, unless they are of its vertex or read what it makes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -74,6 +75,12 @@ class task_queue {
     std::uint64_t window = std::uint64_t{64} << 20;  // bytes that are on their way at once, or one block that is larger
   };
   explicit task_queue(options o) : options_(o) {}
+  // Of a process with so many bytes of memory; 0: no limit.
+  static options within(std::uint64_t memory) {
+    constexpr std::uint64_t share = 8;
+    const options most;
+    return {memory ? std::min(most.window, memory / share) : most.window};
+  }
 
   void handle(const queue_event& e, queue_actions& out);
   std::uint64_t on_the_way() const { return on_the_way_; }

@@ -79,7 +79,7 @@ void leader::leads(runtime::executor& first) {
       runs = p.own_executor.get();
     }
     p.work = std::make_unique<partition_work>(*p.graph, *session_, *p.context, *runs);
-    p.queue = task_queue({});
+    p.queue = task_queue(task_queue::within(p.context->pool.limit()));
   }
   begun_ = false;
   steps_.clear();

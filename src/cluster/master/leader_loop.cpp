@@ -57,11 +57,11 @@ void leader::act(const queue_actions& actions, std::uint32_t partition) {
         continue;
       }
       block_store& held = *all_[b.at.partition].work->blocks();
-      shared_pages pages = sent_ ? held.find(b.step, b.attempt, b.bucket) : nullptr;
+      block_store::held_block pages = sent_ ? held.find_held(b.step, b.attempt, b.bucket) : nullptr;
       // Where no process can be lost, a block with one receiver goes to it.
       if (!sent_) {
         const task_result& r = master_->result(b.step, b.at.partition);
-        pages = r.blocks.size() > 1 ? held.take(b.step, b.attempt, b.bucket) : held.find(b.step, b.attempt, b.bucket);
+        pages = r.blocks.size() > 1 ? held.take_held(b.step, b.attempt, b.bucket) : held.find_held(b.step, b.attempt, b.bucket);
       }
       if (!pages) {
         put(partition, not_pulled{w->task, b, true});
@@ -125,7 +125,7 @@ void leader::go_on(function_ref<bool()> until) {
           tell(task_failed{o.task, {0, 1}});
         }
         if (o.pages) {
-          all_[0].work->arrived(o.task, o.wanted, std::move(o.pages));
+          all_[0].work->arrived(o.task, o.wanted, std::move(*o.pages));
           put(0, pulled{o.task, o.wanted});
         } else {
           put(0, not_pulled{o.task, o.wanted, o.gone});

@@ -1,0 +1,57 @@
+// Pages that wait for their reader: in the session's memory while there is room, else in temporary files.
+//
+// The pages of one block leave memory together, those that came first before others, while nobody reads them. A file holds one block and
+// goes with it. Blocks that come back stay in the file too, so that they leave again without being written.
+//
+//   page_store store(session.pool, &session.temp);
+//   const page_store::handle block = store.make();
+//   store.add(block, pages);                           // once more, as they are made
+//   const auto read = page_store::read(block);         // all of them in memory, as long as `read` lives
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "runtime/buffer_pool.hpp"
+#include "runtime/row_pages.hpp"
+#include "runtime/temp_file.hpp"
+
+namespace query::runtime {
+
+// Thread-safe. Handles may outlive the store: their blocks stay where they are then.
+class page_store final : pool_evictor {
+ public:
+  class block;
+  using handle = std::shared_ptr<block>;
+
+  page_store(buffer_pool& pool, temp_space* temp);  // temp: null: nothing leaves memory
+  ~page_store() override;
+  page_store(const page_store&) = delete;
+  page_store& operator=(const page_store&) = delete;
+
+  handle make(row_pages pages = {});
+  void add(const handle& b, row_pages more);
+  // Throws resource_error where memory has no room, or the file does not give back what was written.
+  static std::shared_ptr<const row_pages> read(const handle& b);
+
+ private:
+  struct shared {
+    std::mutex lock;
+    std::list<std::weak_ptr<block>> blocks;  // in the order in which they leave memory
+    std::exception_ptr broken;               // what was wrong with a file
+    buffer_pool* pool;
+    temp_space* temp;
+    bool may_leave = false;
+  };
+  std::size_t evict(std::size_t bytes) override;
+  static std::size_t evict(shared& s, block& b);
+
+  std::shared_ptr<shared> shared_;
+};
+
+}  // namespace query::runtime
