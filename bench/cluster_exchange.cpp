@@ -2,16 +2,21 @@
 //
 //   cluster_exchange [MEBIBYTES] [PROCESSES]      256, and four processes, if nothing else is said
 //
-// Every process sends the same share to every other one; only bytes that change the process count. "sockets" moves them from and to
-// buffers with nothing else to do, "blocks" pulls them as a query does, and "exchange" is a query's vertex that puts its rows apart by
-// hash, sends them, and makes a table of what came. Rounds are interleaved; ratios are medians over the rounds.
+// Every process sends the same share to every other one; only bytes that change the process count. "alone" moves them from and to
+// buffers with nothing else to do; "blocks" pulls them as a query does. "exchange of rows put apart" makes pages of rows, pulls these and
+// makes a table of what came; "exchange of a query" is the vertex that puts them apart by hash, too. Rounds are interleaved; ratios are
+// medians over the rounds.
 #include <netinet/in.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +35,7 @@
 
 #include "cluster/blocks/block_puller.hpp"
 #include "cluster/blocks/block_server.hpp"
+#include "runtime/run_context.hpp"
 #include "runtime/session_state.hpp"
 
 namespace {
@@ -45,8 +51,10 @@ QUERY_RECORD(row, id, key, x, y);
 
 constexpr std::size_t page_bytes = query::runtime::page_bytes;
 
-void check(bool well) {
-  if (!well) std::abort();
+void check(bool well, int line = __builtin_LINE()) {
+  if (well) return;
+  std::fprintf(stderr, "cluster_exchange: line %d has failed\n", line);
+  std::abort();
 }
 void read_one(int fd) {
   char c = 0;
@@ -76,6 +84,7 @@ cost cost_of(int n, const std::function<std::function<void()>(int)>& prepared) {
   for (int i = 0; i < n; ++i) {
     all.push_back(::fork());
     if (all.back()) continue;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const auto move = prepared(i);
     write_all(ready[1], 1);
     read_one(go[0]);
@@ -87,6 +96,7 @@ cost cost_of(int n, const std::function<std::function<void()>(int)>& prepared) {
     check(::write(ready[1], &cpu, sizeof cpu) == sizeof cpu);
     ::_exit(0);
   }
+  ::close(ready[1]), ::close(done[1]);  // the end of a process is heard of
   for (int i = 0; i < n; ++i) read_one(ready[0]);
   const auto begin = clock::now();
   write_all(go[1], n);
@@ -99,7 +109,7 @@ cost cost_of(int n, const std::function<std::function<void()>(int)>& prepared) {
     all_of_them.cpu += cpu;
   }
   for (const pid_t p : all) ::waitpid(p, nullptr, 0);
-  for (int* fds : {ready, go, done}) ::close(fds[0]), ::close(fds[1]);
+  for (const int fd : {ready[0], done[0], go[0], go[1]}) ::close(fd);
   return all_of_them;
 }
 
@@ -158,56 +168,164 @@ cost sockets_alone(bool tcp, int n, std::size_t to_each) {
   return moved;
 }
 
-// Every process serves blocks to the others and pulls theirs; buffers of both are warm, as in a session's second query.
-cost blocks_alone(bool tcp, const char* transport, int n, std::size_t to_each) {
+// What processes of one way have in common: where each listens, and what each has for whom, as the master would tell.
+struct meeting {
+  explicit meeting(int n, bool tcp) : n_(n), tcp_(tcp), base_(20000 + static_cast<int>(std::random_device()() % 10000)) {
+    const std::size_t bytes = sizeof(pthread_barrier_t) + sizeof(block_size) * static_cast<std::size_t>(n * n);
+    shared_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    check(shared_ != MAP_FAILED);
+    pthread_barrierattr_t attributes;
+    check(!::pthread_barrierattr_init(&attributes) && !::pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED));
+    check(!::pthread_barrier_init(static_cast<pthread_barrier_t*>(shared_), &attributes, static_cast<unsigned>(n)));
+  }
+  void wait_for_all() const { ::pthread_barrier_wait(static_cast<pthread_barrier_t*>(shared_)); }
+  block_size& size(int from, int to) const {
+    return reinterpret_cast<block_size*>(static_cast<pthread_barrier_t*>(shared_) + 1)[from * n_ + to];
+  }
+  std::string where(int i) const {
+    return tcp_ ? "tcp:127.0.0.1:" + std::to_string(base_ + i) : "unix:@query_bench_" + std::to_string(base_) + "_" + std::to_string(i);
+  }
   const transport::session_token token = transport::session_token::random();
-  const int base = 20000 + static_cast<int>(std::random_device()() % 10000);
-  const auto where = [&](int i) {
-    return tcp ? "tcp:127.0.0.1:" + std::to_string(base + i) : "unix:@query_bench_" + std::to_string(base) + "_" + std::to_string(i);
-  };
+
+ private:
+  int n_;
+  bool tcp_;
+  int base_;
+  void* shared_;
+};
+
+// One of them.
+struct member {
+  member(const meeting& all, int self, int n)
+      : all_(all), self_(self), n_(n), session({.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / n),
+                                                .gpu = query::gpu_use::off}),
+        server_(transport::address::parse(all.where(self)), all.token), connections_(all.token) {}
+
+  void keep(std::vector<query::runtime::row_pages> buckets) {
+    std::vector<const query::runtime::row_page*> pages;
+    for (const auto& b : buckets)
+      for (const auto& p : b) pages.push_back(&p);
+    std::vector<std::uint64_t> sums(pages.size());
+    session.state()->scheduler->for_each(pages.size(), [&](std::size_t i) { sums[i] = checksum_of(*pages[i]); }, cancel);
+    auto sum = sums.begin();
+    for (int to = 0; to < n_; ++to) {
+      block_size size;
+      for (const auto& p : buckets[static_cast<std::size_t>(to)]) add(size, p, *sum++);
+      all_.size(self_, to) = size;
+    }
+    store_->keep(1, 1, std::move(buckets));
+    server_.open(1, store_);
+  }
+  // Of all, in the order of their senders.
+  std::vector<shared_pages> pull() {
+    std::vector<shared_pages> came(static_cast<std::size_t>(n_));
+    came[static_cast<std::size_t>(self_)] = store_->find(1, 1, static_cast<std::uint32_t>(self_));
+    std::latch left(n_ - 1);
+    block_puller pulls(1, connections_, session.state()->pool, [&](block_puller::outcome o) {
+      check(o.pages != nullptr);
+      came[o.wanted.at.partition] = std::move(o.pages);
+      left.count_down();
+    });
+    for (int k = 1; k < n_; ++k) {
+      const int other = (self_ + k) % n_;
+      const host_id host{static_cast<std::uint32_t>(other), 1};
+      pulls.peer(host, all_.where(other));
+      pulls.pull({2, static_cast<std::uint32_t>(self_), 1}, {1, static_cast<std::uint32_t>(self_), host, 1, all_.size(other, self_)});
+    }
+    left.wait();
+    return came;
+  }
+
+ private:
+  const meeting& all_;
+  int self_, n_;
+
+ public:
+  query::Session session;
+  query::runtime::cancel_flag cancel;
+
+ private:
+  std::shared_ptr<block_store> store_ = std::make_shared<block_store>();
+  block_server server_;
+  peer_connections connections_;
+};
+
+// Buffers are warm, as in a session's second query.
+cost blocks_alone(bool tcp, const char* transport, int n, std::size_t to_each) {
+  const meeting all(n, tcp);
   return cost_of(n, [&](int self) {
     ::setenv("QUERY_CLUSTER_TRANSPORT", transport, 1);
-    auto* const pool = new query::runtime::buffer_pool;
-    auto store = std::make_shared<block_store>();
-    auto sizes = std::make_shared<std::vector<block_size>>();
-    const auto pages = [&] {
-      query::runtime::row_pages all;
+    auto* const me = new member(all, self, n);
+    std::vector<query::runtime::row_pages> buckets(static_cast<std::size_t>(n));
+    for (auto& bucket : buckets)
       for (std::size_t at = 0; at < to_each; at += page_bytes) {
-        query::runtime::row_page p{pool->allocate(std::min(page_bytes, to_each - at)), 1};
+        query::runtime::row_page p{me->session.state()->pool.allocate(std::min(page_bytes, to_each - at)), 1};
         std::fill_n(p.bytes.as<char>(), p.bytes.size(), 'x');
-        all.push_back(std::move(p));
+        bucket.push_back(std::move(p));
       }
-      return all;
+    me->keep(std::move(buckets));
+    all.wait_for_all();
+    me->pull();
+    return [=] { me->pull(); };
+  });
+}
+
+// What an exchange does once rows have been put apart: pages and checksums of them, pulls, a table.
+cost exchange_of_parts(const char* transport, int n, std::size_t to_each) {
+  const meeting all(n, false);
+  return cost_of(n, [&](int self) {
+    ::setenv("QUERY_CLUSTER_TRANSPORT", transport, 1);
+    auto* const me = new member(all, self, n);
+    auto* const context = new query::runtime::run_context{*me->session.state()->scheduler, me->session.state()->pool, me->cancel};
+    const std::size_t each = to_each / sizeof(row);
+    auto* const rows = new std::vector<row>(each * static_cast<std::size_t>(n), row{1, 2, 3, 4});
+    const auto run = [=, &all] {
+      query::runtime::local_engine& engine = *me->session.state()->cpu;
+      query::detail::table part;
+      part.type = query::from(*rows).in(me->session).to_pipe().node->row;
+      part.n = each;
+      std::vector<query::runtime::row_pages> buckets;
+      for (std::size_t r = 0; r < static_cast<std::size_t>(n); ++r) {
+        part.rows = rows->data() + r * each;
+        buckets.push_back(engine.pages_of(part, *context));
+      }
+      me->keep(std::move(buckets));
+      all.wait_for_all();
+      std::vector<const query::runtime::row_page*> in_order;
+      const std::vector<shared_pages> came = me->pull();
+      for (const shared_pages& pages : came)
+        for (const auto& p : *pages) in_order.push_back(&p);
+      check(engine.rows_of(part.type, in_order, *context).n == rows->size());
     };
-    std::vector<query::runtime::row_pages> buckets;
-    for (int i = 0; i < n; ++i) buckets.push_back(pages());
-    const block_size size = size_of(buckets[0]);
-    { std::vector<query::runtime::row_pages> warm(buckets.size() - 1); for (auto& w : warm) w = pages(); }
-    auto* const server = new block_server(transport::address::parse(where(self)), token);
-    store->keep(1, 1, std::move(buckets));
-    server->open(1, store);
-    return [=] {
-      std::latch left(n - 1);
-      std::vector<shared_pages> kept;
-      std::mutex lock;
-      peer_connections connections(token);
-      block_puller pulls(1, connections, *pool, [&](block_puller::outcome o) {
-        check(o.pages != nullptr);
-        {
-          const std::lock_guard hold(lock);
-          kept.push_back(std::move(o.pages));
-        }
-        left.count_down();
-      });
-      const auto host = [](int i) { return host_id{static_cast<std::uint32_t>(i), 1}; };
-      for (int k = 1; k < n; ++k) {
-        const int other = (self + k) % n;
-        pulls.peer(host(other), where(other));
-        pulls.pull({2, static_cast<std::uint32_t>(self), 1}, {1, static_cast<std::uint32_t>(self), host(other), 1, size});
-      }
-      left.wait();
+    run();
+    return [=, &all] {
+      run();
+      all.wait_for_all();  // nobody's pages go before
     };
   });
+}
+
+// The vertex of a query that puts rows apart, in a process whose threads end with it.
+cost exchange_of_query(int n, const std::vector<row>& rows) {
+  int answer[2];
+  check(::pipe(answer) == 0);
+  const pid_t process = ::fork();
+  if (process == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    query::Session many = query::Session::cluster("local:" + std::to_string(n), {.gpu = query::gpu_use::off});
+    const auto q = query::from(rows).in(many).distinct();
+    for (int i = 0; i < 2; ++i) check(static_cast<std::size_t>(q.count()) == rows.size());  // the first one takes memory from the system
+    const double seconds = query::profile(q).vertices.at(0).seconds;
+    check(::write(answer[1], &seconds, sizeof seconds) == sizeof seconds);
+    { const query::Session ends = std::move(many); }
+    ::_exit(0);
+  }
+  ::close(answer[1]);
+  cost vertex;
+  check(::read(answer[0], &vertex.seconds, sizeof vertex.seconds) == sizeof vertex.seconds);
+  ::waitpid(process, nullptr, 0);
+  ::close(answer[0]);
+  return vertex;
 }
 
 }  // namespace
@@ -224,17 +342,6 @@ int main(int argc, char** argv) {
   std::mt19937_64 random(1);
   for (std::size_t i = 0; i < rows.size(); ++i)
     rows[i] = {static_cast<std::int64_t>(i), static_cast<std::int64_t>(random()), static_cast<double>(i), 1};
-  const auto exchange = [&] {
-    query::Session many = query::Session::cluster("local:" + std::to_string(n), {.gpu = query::gpu_use::off});
-    const auto q = query::from(rows).in(many).distinct();
-    cost vertex;
-    for (int i = 0; i < 2; ++i) {  // the first one takes memory from the system
-      check(static_cast<std::size_t>(q.count()) == rows.size());
-      vertex.seconds = query::profile(q).vertices.at(0).seconds;
-    }
-    return vertex;
-  };
-
   struct way {
     const char* name;
     std::size_t alone;  // which is its transport with nothing else to do
@@ -247,7 +354,9 @@ int main(int argc, char** argv) {
       {"blocks over Unix sockets", 0, [&] { return blocks_alone(false, "sockets", n, each); }},
       {"blocks read by place", 0, [&] { return blocks_alone(false, "", n, each); }},
       {"blocks over TCP, loopback", 1, [&] { return blocks_alone(true, "", n, each); }},
-      {"exchange of a query", 0, exchange},
+      {"exchange of rows put apart", 0, [&] { return exchange_of_parts("", n, each); }},
+      {"... over sockets", 0, [&] { return exchange_of_parts("sockets", n, each); }},
+      {"exchange of a query", 0, [&] { return exchange_of_query(n, rows); }},
   };
   for (int r = -1; r < static_cast<int>(rounds); ++r)
     for (way& w : ways) {

@@ -85,7 +85,7 @@ class blocks : public ::testing::TestWithParam<way> {
 
   const transport::session_token token = transport::session_token::random();
   query::runtime::buffer_pool pool;
-  std::shared_ptr<block_store> store = std::make_shared<block_store>();
+  std::shared_ptr<block_store> store = std::make_shared<block_store>(std::make_shared<query::runtime::page_store>(pool, nullptr));
   block_server server{transport::address::parse(GetParam().where), token};
   std::vector<block_size> sizes;
 

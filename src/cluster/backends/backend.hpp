@@ -1,7 +1,7 @@
 // Where the containers of a session run and who starts them: as child processes of this machine, or on the nodes of a Ray cluster.
 //
 //   std::unique_ptr<backend> there = make_backend("local:4", options);     // throws user_error, cluster_error
-//   auto container = there->start(2);                                      // of there->containers()
+//   auto container = there->start(2, cancel);                              // of there->containers()
 //   connection to(container->take_socket().release());
 //   std::string how = container->how_it_ended();                           // after the connection's end
 #pragma once
@@ -14,6 +14,7 @@
 #include <query/session.hpp>
 
 #include "cluster/transport/file_descriptor.hpp"
+#include "runtime/cancellation.hpp"
 
 namespace query::cluster::backends {
 
@@ -35,8 +36,9 @@ class backend {
   virtual int containers() const = 0;       // beside the session's own process
   virtual bool shares_machine() const = 0;  // cores and memory of this machine are divided
   virtual std::string beside() const = 0;   // where this process listens for the containers: transport/address.hpp
-  // The container of that number, from 0 on; where it has ended, another in its place. Throws cluster_error: none can be started.
-  virtual std::unique_ptr<container_process> start(std::size_t number) = 0;
+  // The container of that number, from 0 on; where it has ended, another in its place. Throws cluster_error: none can be started;
+  // cancelled. One thread for each number.
+  virtual std::unique_ptr<container_process> start(std::size_t number, const runtime::cancel_flag& cancel) = 0;
 };
 
 std::unique_ptr<backend> local_processes(int containers);

@@ -99,7 +99,7 @@ class local_backend final : public backend {
   int containers() const override { return containers_; }
   bool shares_machine() const override { return true; }
   std::string beside() const override { return "unix:"; }
-  std::unique_ptr<container_process> start(std::size_t) override { return std::make_unique<child_process>(); }
+  std::unique_ptr<container_process> start(std::size_t, const runtime::cancel_flag&) override { return std::make_unique<child_process>(); }
 
  private:
   const int containers_;

@@ -156,14 +156,23 @@ class ray_backend final : public backend {
   int containers() const override { return all_->containers; }
   bool shares_machine() const override { return all_->one_machine; }
 
-  std::unique_ptr<container_process> start(std::size_t number) override {
-    // All are asked for with the first: they start side by side.
-    for (std::size_t i = 0; i < runs_.size(); ++i)
-      if (!runs_[i].asked && (i == number || !runs_[i].run)) ask(i);
-    runs_[number].asked = false;
-    const std::uint64_t id = number_of_run(static_cast<std::uint32_t>(number), runs_[number].run);
+  std::unique_ptr<container_process> start(std::size_t number, const runtime::cancel_flag& cancel) override {
+    std::uint64_t id = 0;
+    {
+      const std::lock_guard hold(asking_);
+      // All are asked for with the first: they start side by side.
+      for (std::size_t i = 0; i < runs_.size(); ++i)
+        if (!runs_[i].asked && (i == number || !runs_[i].run)) ask(i);
+      id = number_of_run(static_cast<std::uint32_t>(number), runs_[number].run);
+    }
     const auto come = [&](containers_state& s) { return s.runs[id].socket || s.runs[id].ended || !s.failed.empty(); };
-    const bool in_time = all_->wait(2 * a_minute, come);
+    bool in_time = false;
+    // Who is cancelled leaves the container to the next query.
+    for (const auto end = clock::now() + 2 * a_minute; !(in_time = all_->wait(50ms, come)) && clock::now() < end;) cancel.check();
+    {
+      const std::lock_guard hold(asking_);
+      runs_[number].asked = false;
+    }
     auto made = std::make_unique<ray_container>(all_, supervisor_, id);
     std::string why = in_time ? "" : "it did not come";
     all_->change([&](containers_state& s) {
@@ -237,7 +246,8 @@ class ray_backend final : public backend {
   const std::shared_ptr<containers_state> all_ = std::make_shared<containers_state>();
   const std::shared_ptr<supervisor_process> supervisor_;
   std::optional<transport::listener> listener_;
-  std::vector<run_count> runs_;  // of the thread that starts containers
+  std::mutex asking_;
+  std::vector<run_count> runs_;
   std::atomic<bool> ending_{false};
   std::thread reader_, accepting_;
 };

@@ -50,7 +50,7 @@ void leader::start_hosts() {
       }
     };
     std::vector<std::shared_ptr<local_process>> processes;
-    for (const host_id& host : now) processes.push_back(cluster_->living(host.partition));
+    for (const host_id& host : now) processes.push_back(cluster_->living(host.partition, all_[0].context->cancel));
     for (std::size_t i = 0; i < now.size(); ++i) {
       const host_id& host = now[i];
       if (!guarded(host, [&] {

@@ -1,6 +1,8 @@
 #include "cluster/master/session_cluster.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -13,7 +15,10 @@
 namespace query::cluster {
 
 session_cluster::session_cluster(const session_options& options)
-    : backend_(backends::make_backend(options)), count_(backend_->containers() + 1), token_(transport::session_token::random()), connections_(token_) {
+    : backend_(backends::make_backend(options)),
+      count_(backend_->containers() + 1),
+      token_(transport::session_token::random()),
+      connections_(token_) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   first_.options = options;
   first_.token = token_.text();
@@ -45,18 +50,37 @@ std::shared_ptr<const runtime::cluster::prepared> session_cluster::prepare(const
   return made;
 }
 
-std::shared_ptr<local_process> session_cluster::living(std::size_t partition) {
-  std::shared_ptr<local_process> lost;  // ends behind the lock: others need not wait for that
-  const std::lock_guard hold(lock_);
+std::shared_ptr<local_process> session_cluster::living(std::size_t partition, const runtime::cancel_flag& cancel) {
+  constexpr std::chrono::milliseconds a_moment{20};
+  std::shared_ptr<local_process> lost;  // ends after the lock: others need not wait for that
+  std::unique_lock hold(lock_);
   if (!can_be_container())
     throw detail::unplaced_error("cluster: " + name() +
                                  ": its processes are this program: call query::container_main() in the first line of main(), or link "
                                  "query::query by CMake, which does");
+  while (starting_.contains(partition)) {
+    cancel.check();
+    started_.wait_for(hold, a_moment);
+  }
   std::shared_ptr<local_process>& p = processes_.at(partition);
   if (p && !p->lost()) return p;
   lost = std::move(p);
-  const std::string process = "process " + std::to_string(partition + 1) + " of " + name();
-  return p = std::make_shared<local_process>(process, backend_->start(partition - 1), first_);
+  starting_.insert(partition);
+  hold.unlock();
+  std::shared_ptr<local_process> made;
+  std::exception_ptr failed;
+  try {
+    const std::string process = "process " + std::to_string(partition + 1) + " of " + name();
+    made = std::make_shared<local_process>(process, backend_->start(partition - 1, cancel), first_);
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  hold.lock();
+  p = made;
+  starting_.erase(partition);
+  started_.notify_all();
+  if (failed) std::rethrow_exception(failed);
+  return made;
 }
 
 bool session_cluster::keeps_cached(const detail::logical& n, std::size_t partition, std::shared_ptr<local_process> by) const {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,8 +39,9 @@ class session_cluster final : public runtime::cluster {
   bool can_travel(const ir::type& row) const override;
   std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms) const override;
 
-  // The process of a partition, from 1 on; in the place of one that was lost, another. Throws user_error, cluster_error.
-  std::shared_ptr<local_process> living(std::size_t partition);
+  // The process of a partition, from 1 on; in the place of one that was lost, another. Throws user_error, cluster_error, cancelled. It may
+  // take long to start: other queries wait only if they need the same one.
+  std::shared_ptr<local_process> living(std::size_t partition, const runtime::cancel_flag& cancel);
   block_server& blocks();  // of this process
   peer_connections& connections() { return connections_; }
   std::uint64_t next_query() { return ++queries_; }
@@ -55,6 +58,8 @@ class session_cluster final : public runtime::cluster {
   mutable cached_parts cached_;
   mutable std::mutex lock_;
   std::vector<std::shared_ptr<local_process>> processes_;  // by their partitions; the first is this one, and null
+  std::set<std::size_t> starting_;                         // partitions whose process a query starts now
+  std::condition_variable started_;
   std::unique_ptr<block_server> blocks_;
   peer_connections connections_;
 };
