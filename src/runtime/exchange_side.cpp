@@ -52,8 +52,7 @@ row_pages exchange_side::begins_of_ranges(const vertex& v, std::span<const row_p
   return pages;
 }
 
-std::size_t exchange_side::send(const vertex& v, std::size_t receivers, const row_pages& begins, bucket_sink take) {
-  const bool apart = planner::sends_states(v) || sends_each_its_own(v);
+void exchange_side::send(const vertex& v, std::size_t receivers, const row_pages& begins, bucket_sink take) {
   run(v);
   runs_->in_name_of(v, [&] {
     if (planner::sends_states(v)) {
@@ -68,7 +67,6 @@ std::size_t exchange_side::send(const vertex& v, std::size_t receivers, const ro
   context_->tables.erase(&v);
   to_send_.erase(&v);
   if (auto known = received_.extract(&v)) context_->tables[&v] = std::move(known.mapped());
-  return apart ? receivers : 1;
 }
 
 void exchange_side::receive(const vertex& v, page_feed& pages) {

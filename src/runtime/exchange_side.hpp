@@ -25,6 +25,9 @@ namespace query::runtime {
 inline bool sends_each_its_own(const planner::vertex& v) {
   return v.moves == planner::exchange::hash || v.moves == planner::exchange::range;
 }
+inline std::size_t buckets_of(const planner::vertex& v, std::size_t receivers) {
+  return planner::sends_states(v) || sends_each_its_own(v) ? receivers : 1;
+}
 std::vector<const row_page*> in_order(const std::vector<const row_pages*>& of_senders);
 
 class exchange_side {
@@ -34,8 +37,8 @@ class exchange_side {
   std::size_t run(const planner::vertex& v);  // computes what is sent, unless that is there: how many rows
   // Of an exchange by range, before it is sent: some of the rows.
   row_pages sample(const planner::vertex& v, std::size_t share);
-  // Returns how many buckets there are; those that `take` never got have no rows.
-  std::size_t send(const planner::vertex& v, std::size_t receivers, const row_pages& begins, bucket_sink take);
+  // Buckets that `take` never got have no rows.
+  void send(const planner::vertex& v, std::size_t receivers, const row_pages& begins, bucket_sink take);
   void receive(const planner::vertex& v, page_feed& pages);
   // Of the partition that leads: the first rows of ranges, of all partitions' samples.
   row_pages begins_of_ranges(const planner::vertex& v, std::span<const row_page* const> samples, std::size_t partitions);

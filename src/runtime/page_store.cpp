@@ -18,11 +18,11 @@ class page_store::block {
   std::mutex loading;                                      // one reader at a time brings back what is missing; taken before the store's
 };
 
-page_store::page_store(buffer_pool& pool, temp_space* temp) : shared_(std::make_shared<shared>()) {
-  shared_->pool = &pool;
+page_store::page_store(buffer_pool* pool, temp_space* temp) : shared_(std::make_shared<shared>()) {
+  shared_->pool = pool;
   shared_->temp = temp;
-  shared_->may_leave = temp && pool.limit();
-  if (shared_->may_leave) pool.add(*this);
+  shared_->may_leave = temp && pool->limit();
+  if (shared_->may_leave) pool->add(*this);
 }
 page_store::~page_store() {
   if (shared_->may_leave) shared_->pool->remove(*this);

@@ -29,7 +29,8 @@ class page_store final : pool_evictor {
   class block;
   using handle = std::shared_ptr<block>;
 
-  page_store(buffer_pool& pool, temp_space* temp);  // temp: null: nothing leaves memory
+  page_store() : page_store(nullptr, nullptr) {}  // nothing leaves memory
+  page_store(buffer_pool& pool, temp_space* temp) : page_store(&pool, temp) {}
   ~page_store() override;
   page_store(const page_store&) = delete;
   page_store& operator=(const page_store&) = delete;
@@ -40,6 +41,7 @@ class page_store final : pool_evictor {
   static std::shared_ptr<const row_pages> read(const handle& b);
 
  private:
+  page_store(buffer_pool* pool, temp_space* temp);
   struct shared {
     std::mutex lock;
     std::list<std::weak_ptr<block>> blocks;  // in the order in which they leave memory

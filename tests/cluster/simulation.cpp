@@ -19,7 +19,6 @@ struct process {
   bool alive = true, slow = false;
   task_queue queue;
   std::map<std::uint64_t, rows> tables;                                     // by vertex
-  std::map<step_id, std::uint32_t> made;                                    // the attempts that made them
   std::map<step_id, std::pair<std::uint32_t, std::vector<rows>>> sent;      // with the attempt that made them
   std::map<std::pair<step_id, std::uint32_t>, std::map<std::uint64_t, rows>> inbox;  // of a task's attempt, by sender's attempt
 };
@@ -81,7 +80,10 @@ class world {
   }
   std::string where() const { return " at op " + std::to_string(at_) + " of " + std::to_string(plan_.ops.size()); }
 
-  process made(host_id id) { return {id, true, one_in(5), task_queue({.window = options_.window}), {}, {}, {}, {}}; }
+  process made(host_id id) {
+    process p{id, true, one_in(5), task_queue({.window = options_.window}), {}, {}, {}};
+    return p;
+  }
   process* find(const host_id& id) {
     for (process& p : processes_)
       if (p.id == id) return &p;
@@ -145,7 +147,7 @@ class world {
         });
         continue;
       }
-      if (const auto* const t = std::get_if<run_task>(&a)) asked_[place_of(t->task.id)] = {t->task.id.attempt, t->host};
+      if (const auto* const run = std::get_if<run_task>(&a)) asked_[place_of(run->task.id)] = {run->task.id.attempt, run->host};
       std::visit([&](const auto& which) {
         if constexpr (requires { which.host; }) to_process(which.host, event_of(which));
       }, a);
@@ -155,7 +157,7 @@ class world {
   static queue_event event_of(const redirect& a) { return other_block{a.task, a.instead}; }
   static queue_event event_of(const drop& a) { return no_longer_read{a.step}; }
   static queue_event event_of(const start_host&) { return {}; }
-  // What the leader and its own partitions say to each other is said within what it was doing.
+  // What the leader says to its own partitions, and they to it, is said within what it was doing.
   bool is_nested(const host_id& id) const { return nested_ && id.partition < local_; }
   void to_process(host_id id, queue_event e) {
     if (is_nested(id)) return put(*find(id), e);
@@ -214,10 +216,10 @@ class world {
     put(*p, pulled{want.task, want.what});
   }
 
-  bool is_known(step_id s) const {
-    return std::ranges::any_of(steps_, [&](const auto& known) { return std::ranges::find(known.second, s) != known.second.end(); });
+  bool is_pending(const task_id& t) const {
+    const auto has = [&](const auto& known) { return std::find(known.second.begin(), known.second.end(), t.step) != known.second.end(); };
+    return std::any_of(steps_.begin(), steps_.end(), has) && !master_.done(t.step, t.partition);
   }
-  bool is_pending(const task_id& t) const { return is_known(t.step) && !master_.done(t.step, t.partition); }
   // An error ends the query if its task is still wanted then.
   void pull_fails(process& p, const pull& want) {
     const host_id id = p.id;
@@ -241,10 +243,6 @@ class world {
       return put(p, worked{t.id, false});
     }
     task_result r;
-    auto& made_of = made_of_[place_of(t.id)];
-    made_of = {p.id, {}};
-    for (const step_id s : t.reads) made_of.second[s] = p.made[s];
-    if (leaves_rows(t.does)) p.made[t.id.step] = t.id.attempt;
     const auto read = [&] {
       std::vector<const rows*> all;
       for (const std::uint64_t v : o.reads) {
@@ -437,13 +435,9 @@ class world {
     for (const auto& [at, read] : read_)
       for (const block& b : read.second)
         for (const auto& [v, steps] : steps_)
-          if (std::ranges::find(steps, b.step) != steps.end() && is_known(at.first) &&
+          if (std::find(steps.begin(), steps.end(), b.step) != steps.end() &&
               master_.result(b.step, b.at.partition).blocks.at(b.bucket).checksum != b.size.checksum)
             wrong_ = "rows are of another attempt than their sender's last";
-    for (const auto& [at, made] : made_of_)
-      for (const auto& [read, attempt] : made.second)
-        if (is_known(at.first) && find(made.first)->alive && find(made.first)->made[read] > attempt)
-          wrong_ = "what was made of rows that were computed anew is not";
   }
 
   void drain() {
@@ -486,7 +480,6 @@ class world {
   std::map<std::uint64_t, std::uint64_t> taken_;
   std::map<place, std::pair<std::uint32_t, host_id>> asked_;                // of each task: its last attempt
   std::map<place, std::pair<std::uint32_t, std::vector<block>>> read_;      // of each receiver: by its last attempt
-  std::map<place, std::pair<host_id, std::map<step_id, std::uint32_t>>> made_of_;  // where, and of which attempts' rows
   std::set<place> pulls_failed_;
   std::string wrong_;
   outcome out_;

@@ -39,8 +39,8 @@ class block_store {
  public:
   using held_block = runtime::page_store::handle;
 
-  // pages: those of the blocks.
-  explicit block_store(std::shared_ptr<runtime::page_store> pages) : pages_(std::move(pages)) {}
+  // pages: where those of the blocks are.
+  explicit block_store(std::shared_ptr<runtime::page_store> pages = std::make_shared<runtime::page_store>()) : pages_(std::move(pages)) {}
 
   void keep(step_id step, std::uint32_t attempt, std::vector<runtime::row_pages> buckets) {
     std::vector<held_block> made;

@@ -81,20 +81,20 @@ void partition_work::send(const planner::vertex& v, const task& t, task_result& 
   if (receivers > static_cast<std::uint64_t>(graph_->partitions)) throw cluster_error("cluster: partitions that are not there");
   const runtime::row_pages begins = get_pages(from, context_->pool);
   std::vector<block_store::held_block> held;
-  for (std::size_t b = 0; b < std::max<std::size_t>(receivers, 1); ++b) held.push_back(pages_->make());
+  while (held.size() < runtime::buckets_of(v, static_cast<std::size_t>(receivers))) held.push_back(pages_->make());
   r.blocks.resize(held.size());
   const auto wanted = [&](std::size_t b) {
     return t.only.empty() || held.size() == 1 || std::find(t.only.begin(), t.only.end(), b) != t.only.end();
   };
-  const std::size_t buckets = exchanges_.send(v, static_cast<std::size_t>(receivers), begins, [&](std::size_t b, runtime::row_pages pages) {
+  exchanges_.send(v, static_cast<std::size_t>(receivers), begins, [&](std::size_t b, runtime::row_pages pages) {
     std::vector<std::uint64_t> checksums(pages.size());
-    context_->scheduler.for_each(pages.size(), [&](std::size_t i) { checksums[i] = checksum_of(pages[i]); }, context_->cancel);
-    // The master compares those, too, that nobody wants.
+    const auto look = [&](std::size_t i) { checksums[i] = checksum_of(pages[i]); };
+    if (pages.size() == 1) look(0);  // a task of its own may have made it
+    else context_->scheduler.for_each(pages.size(), look, context_->cancel);
+    // Of all buckets: the master compares those, too, that nobody wants.
     for (std::size_t i = 0; i < pages.size(); ++i) add(r.blocks[b], pages[i], checksums[i]);
     if (wanted(b)) pages_->add(held[b], std::move(pages));
   });
-  r.blocks.resize(buckets);
-  held.resize(buckets);
   blocks_->keep(t.id.step, t.id.attempt, std::move(held));
 }
 

@@ -300,10 +300,6 @@ bool master::compute_anew(step_id receiving, std::uint32_t p) {
     stale.pop_back();
     if (p >= k.tasks.size()) continue;
     const state is = k.tasks[p].is;
-    if (is == state::idle && k.what.does == work::send && k.tasks[p].attempt) {  // all had its rows: do they still?
-      if (k.released) return false;
-      set(k, p, state::waiting);
-    }
     if (is != state::asked && is != state::done) continue;
     if (is == state::done && (local(p) || !(leaves_rows(k.what.does) || k.what.does == work::send))) return false;
     set(k, p, k.released && is == state::done ? state::idle : state::waiting);
