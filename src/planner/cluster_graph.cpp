@@ -378,7 +378,9 @@ class splitting {
     if (!lies_.contains(made)) lies_[made] = made->partitions;
     const vertex* before = at_;
     // Functions of keys may change from round to round.
-    if (made->slots.empty() && !(made->moves && made->node))
+    const bool by_fixed_key = made->node && made->node->what == verb::partition && !made->node->has_own_equality() &&
+                              is_fixed(made->node->functions.front());
+    if (made->slots.empty() && (!made->moves || !made->node || by_fixed_key))
       for (auto loop = inside_.find(before); loop != inside_.end() && loop->second; loop = inside_.find(before)) before = loop->second;
     if (at_) before_[before].push_back(made);
     g_.vertices.push_back(std::move(x));

@@ -178,6 +178,15 @@ class following {
 
 }  // namespace
 
+bool is_fixed(const detail::user_function& key) {
+  try {
+    const interpretation i = interpret(key);
+    return i && i.expression && is_certain(i.expression.root, true);
+  } catch (const untraceable&) {  // too large
+    return false;
+  }
+}
+
 bool lie_right(const branch& b, std::size_t stages, const detail::user_function& key, wanted_rows wanted, bool in_loop) {
   try {
     return following(wanted, in_loop).lie(b, stages, key);

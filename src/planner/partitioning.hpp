@@ -25,4 +25,7 @@ enum class wanted_rows : std::uint8_t {
 // Of rows after the first `stages` stages of the branch, which runs in all partitions.
 bool lie_right(const branch& b, std::size_t stages, const detail::user_function& key, wanted_rows wanted, bool in_loop);
 
+// Does the function give the same key for the same row in each round of a loop?
+bool is_fixed(const detail::user_function& key);
+
 }  // namespace query::planner
