@@ -153,6 +153,7 @@ class gpu_plans : public testing::Test {
     plan("as_accelerated", [this] { return dear_rows(); });
     plan("as_ordered", [this] { return rows().group_by(key).select(counted).as_ordered(); });
     plan("cached", [this] { return dear_rows().cached(); });
+    plan("checkpoint", [this] { return dear_rows().checkpoint("dear"); });
     plan("named", [this] { return dear_rows().named("dear"); });
     plan("from", [this] { return dear_rows(); });
     plan("Query", [this] { return query::Query<tick>(dear_rows()); });
