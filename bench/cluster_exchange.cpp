@@ -245,7 +245,8 @@ struct member {
   query::runtime::cancel_flag cancel;
 
  private:
-  std::shared_ptr<block_store> store_ = std::make_shared<block_store>();
+  std::shared_ptr<block_store> store_ =
+      std::make_shared<block_store>(std::make_shared<query::runtime::page_store>(session.state()->pool, nullptr));
   block_server server_;
   peer_connections connections_;
 };

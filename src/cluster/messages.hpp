@@ -128,7 +128,8 @@ inline task_result read_result(byte_reader& from, task_id& t) {
 struct task_block {
   task_id task;
   cluster::block block;
-  std::uint64_t gone = 0;
+  std::uint32_t gone = 0;
+  std::uint32_t milliseconds = 0;  // it was tried for
 };
 
 }  // namespace query::cluster

@@ -138,7 +138,8 @@ TEST_P(blocks, are_given_up_once_they_have_been_pulled) {
   std::vector<query::runtime::row_pages> buckets;
   buckets.push_back(pages(pool, 4, 100'000, 1));
   keep(std::move(buckets));
-  const std::weak_ptr<const query::runtime::row_pages> held = store->find(step, attempt, 0);
+  const std::weak_ptr<query::runtime::page_store::block> held = store->find_held(step, attempt, 0);
+  EXPECT_FALSE(held.expired());
   pulling p(token, server.where());
   p.pull(sizes[0], 0);
   EXPECT_TRUE(p.next().pages);

@@ -64,7 +64,7 @@ DEFECTS = [
      "w->blocks[i] == state::on_the_way && w->task.blocks[i] == e.what) {\n        w->blocks[i] = state::here;",
      "w->blocks[i] == state::on_the_way) {\n        w->blocks[i] = state::here;"),
     ("a block that is on its way is pulled once more", QUEUE, "if (is == state::on_the_way && known == e.instead) continue;", ""),
-    ("a missing block is not reported", QUEUE, "out.push_back(say_missing{e.task, e.what, e.gone});", ""),
+    ("a missing block is not reported", QUEUE, "out.push_back(say_missing{e.task, e.what, e.gone, e.milliseconds});", ""),
     ("rows that differ when they are computed again pass for the same", MASTER, "if (before.blocks[b].alike(t.result.blocks[b])) continue;",
      "if (before.blocks[b].rows == t.result.blocks[b].rows) continue;"),
     ("rows that differ after some have left are taken", MASTER, "|| k.what.does == work::send))) return false;",

@@ -60,7 +60,7 @@ class world {
     kills_left_ = options_.faults && local_ == 1 ? below(6) : 0;
     most_losses_ = below(5) == 0 ? 1 : 1000;
     replayable_ = below(12) != 0;
-    return {.partitions = plan_.partitions, .others_from = local_, .most_losses = most_losses_, .most_misses = 1000,
+    return {.partitions = plan_.partitions, .others_from = local_, .most_losses = most_losses_, .most_waited = 1000,
             .replayable = replayable_};
   }
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
@@ -191,7 +191,7 @@ class world {
     } else if (const auto* const d = std::get_if<discard>(&a)) {
       p.inbox[{d->task.step, d->task.attempt}].erase(name(d->what));
     } else if (const auto* const m = std::get_if<say_missing>(&a)) {
-      to_master(id, block_missing{m->task, id, m->what, m->gone});
+      to_master(id, block_missing{m->task, id, m->what, m->gone, m->milliseconds});
     } else if (const auto* const f = std::get_if<forget_rows>(&a)) {
       if (f->in_blocks) p.sent.erase(f->step);
       else p.tables.erase(f->vertex);
@@ -208,7 +208,7 @@ class world {
     --pulls_[id];
     const process* const from = find(want.what.at);
     if (plan_.pulls_fail && one_in(100)) return pull_fails(*p, want);
-    if (!from || !from->alive || one_in(40)) return put(*p, not_pulled{want.task, want.what, false});
+    if (!from || !from->alive || one_in(40)) return put(*p, not_pulled{want.task, want.what, false, 1});
     if (one_in(80)) find(want.what.at)->sent.erase(want.what.step);  // it has no file any more, say
     const auto held = from->sent.find(want.what.step);
     if (held == from->sent.end() || held->second.first != want.what.attempt) return put(*p, not_pulled{want.task, want.what, true});
@@ -230,7 +230,7 @@ class world {
       pull_error_ |= wanted;
       tell(task_failed{t, id});
     });
-    put(p, not_pulled{want.task, want.what, false});
+    put(p, not_pulled{want.task, want.what, false, 1});
   }
 
   void work_now(process& p, const task& t) {

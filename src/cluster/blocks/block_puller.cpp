@@ -106,6 +106,7 @@ bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
 }
 
 block_puller::outcome block_puller::pulled(const request& r) {
+  const auto began = std::chrono::steady_clock::now();
   outcome o{r.task, r.wanted, nullptr, false, nullptr};
   std::shared_ptr<connection> from = r.from.empty() ? nullptr : connections_.take(r.from, ending_);
   if (from) {
@@ -128,6 +129,8 @@ block_puller::outcome block_puller::pulled(const request& r) {
   if (!o.pages && !o.gone && !o.error) {
     std::unique_lock hold(lock_);
     some_.wait_for(hold, before_next_try, [&] { return ending_.load(); });
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+    o.milliseconds = static_cast<std::uint32_t>(took.count());
   }
   return o;
 }

@@ -33,6 +33,7 @@ class block_puller {
     std::shared_ptr<runtime::row_pages> pages;
     bool gone = false;
     std::exception_ptr error;
+    std::uint32_t milliseconds = 0;  // that it took, if there are no pages
   };
   block_puller(std::uint64_t query, peer_connections& connections, runtime::buffer_pool& pool, std::function<void(outcome)> ended);
   ~block_puller();  // those under way end, without a call

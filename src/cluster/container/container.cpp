@@ -157,12 +157,12 @@ class partition_here {
     handle(pulled{p.task, p.what});
   }
   void act(const say_missing& m) {
-    const task_block missing{m.task, m.what, m.gone};
+    const task_block missing{m.task, m.what, m.gone, m.milliseconds};
     say(message_kind::missing, std::as_bytes(std::span(&missing, 1)));
   }
   void came(block_puller::outcome o) {
     if (o.error) say_failed(o.task, in_name_of(o.task, o.error));
-    if (!o.pages) return handle(not_pulled{o.task, o.wanted, o.gone});
+    if (!o.pages) return handle(not_pulled{o.task, o.wanted, o.gone, o.milliseconds});
     work_->arrived(o.task, o.wanted, std::move(*o.pages));
     handle(pulled{o.task, o.wanted});
   }

@@ -60,7 +60,7 @@ void task_queue::on(const not_pulled& e, queue_actions& out) {
     for (std::size_t i = 0; i < w->blocks.size(); ++i)
       if (w->blocks[i] == state::on_the_way && w->task.blocks[i] == e.what) {
         w->blocks[i] = state::missing;
-        out.push_back(say_missing{e.task, e.what, e.gone});
+        out.push_back(say_missing{e.task, e.what, e.gone, e.milliseconds});
       }
 }
 

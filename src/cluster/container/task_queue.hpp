@@ -37,6 +37,7 @@ struct not_pulled {
   task_id task;
   block what;
   bool gone = false;  // its sender has not got it
+  std::uint32_t milliseconds = 0;  // it was tried for
 };
 struct worked {
   task_id task;
@@ -60,6 +61,7 @@ struct say_missing {
   task_id task;
   block what;
   bool gone = false;
+  std::uint32_t milliseconds = 0;
 };
 struct forget_rows {
   step_id step = 0;

@@ -170,7 +170,7 @@ void leader::heard(leader_inbox::said& s) {
     }
     case message_kind::missing: {
       const auto m = from.get<task_block>();
-      return tell(block_missing{m.task, s.from, m.block, m.gone != 0});
+      return tell(block_missing{m.task, s.from, m.block, m.gone != 0, m.milliseconds});
     }
     case message_kind::failed: {
       const auto t = from.get<task_id>();

@@ -74,7 +74,7 @@ void leader::act(const queue_actions& actions, std::uint32_t partition) {
     } else if (const auto* const on = std::get_if<work_on>(&a)) {
       to_do_.emplace_back(partition, on->task);
     } else if (const auto* const m = std::get_if<say_missing>(&a)) {
-      tell(block_missing{m->task, {partition, 1}, m->what, m->gone});
+      tell(block_missing{m->task, {partition, 1}, m->what, m->gone, m->milliseconds});
     } else if (const auto* const f = std::get_if<forget_rows>(&a)) {
       work.forget(*f);
     }
@@ -128,7 +128,7 @@ void leader::go_on(function_ref<bool()> until) {
           all_[0].work->arrived(o.task, o.wanted, std::move(*o.pages));
           put(0, pulled{o.task, o.wanted});
         } else {
-          put(0, not_pulled{o.task, o.wanted, o.gone});
+          put(0, not_pulled{o.task, o.wanted, o.gone, o.milliseconds});
         }
       }
       pulled_now.clear();

@@ -139,7 +139,7 @@ void master::try_run(step_id s, std::uint32_t p, master_actions& out) {
     if (k.what.receives) {
       const auto senders = static_cast<std::uint32_t>(steps_.at(k.what.receives).tasks.size());
       for (std::uint32_t q = 0; q < senders; ++q) run.task.blocks.push_back(block_for(k.what.receives, q, at));
-      t.misses.assign(senders, 0);
+      t.waited.assign(senders, 0);
     }
     t.host = run.host;
     t.only = run.task.only;
@@ -242,7 +242,7 @@ void master::on(const block_missing& e, master_actions& out) {
     set(sending->second, q, state::idle);
     return settle(out);
   }
-  if (++t->misses.at(q) > options_.most_misses)
+  if ((t->waited.at(q) += e.milliseconds) > options_.most_waited)
     return fail({{}, "process " + std::to_string(e.task.partition + 1) + " gets no rows from process " + std::to_string(q + 1)});
   out.push_back(redirect{e.host, e.task, block_for(e.wanted.step, q, e.task.partition)});
 }

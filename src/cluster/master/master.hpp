@@ -50,12 +50,13 @@ struct task_failed {  // by a function of the user's, say: its error is with who
   task_id task;
   host_id host;
 };
-// A receiver could not pull a block: `gone` where the sender has not got it, else nobody knows.
+// A receiver could not pull a block: `gone` where the sender has not got it, else nobody knows, and it tried for so long.
 struct block_missing {
   task_id task;
   host_id host;
   block wanted;
   bool gone = false;
+  std::uint32_t milliseconds = 0;
 };
 using master_event = std::variant<host_ready, host_lost, task_done, task_failed, block_missing>;
 
@@ -85,7 +86,7 @@ class master {
     std::uint32_t partitions = 1;
     std::uint32_t others_from = 1;   // hosts of partitions from here on are other processes; those before it are never lost
     std::uint32_t most_losses = 2;   // of one partition's host: a function that ends its process does so each time
-    std::uint32_t most_misses = 20;  // of one block
+    std::uint32_t most_waited = 30'000;  // milliseconds, in vain, for one block
     bool replayable = true;          // sources can be read again
   };
   explicit master(options o);
@@ -124,7 +125,7 @@ class master {
     host_id host;
     task_result result;
     std::vector<std::uint32_t> only;     // send: the buckets of the last attempt; empty: all
-    std::vector<std::uint32_t> misses;   // receive: of each sender
+    std::vector<std::uint32_t> waited;   // receive: milliseconds, for each sender
   };
   struct known_step {
     step what;
