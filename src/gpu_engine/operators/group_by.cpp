@@ -75,7 +75,8 @@ class grouping {
     return found;
   }
 
-  // The rows, their keys and the literals in them: the same again have as many groups. Nothing where collections decide, too.
+  // The rows, their keys, the columns that these read and the literals in them: the same again have as many groups. Nothing where
+  // collections decide, too.
   std::optional<hash128> what_is_asked() const {
     std::string asked = rows_->source.text();
     for (const word& w : rows_->source.words()) {
@@ -83,9 +84,11 @@ class grouping {
         case word::role::literal:
           asked.append(reinterpret_cast<const char*>(&w.value), sizeof w.value);
           break;
+        case word::role::column:
+          asked += " column " + std::to_string(w.part);
+          break;
         case word::role::errors:
         case word::role::rows:
-        case word::role::column:
           break;
         default:
           return std::nullopt;
