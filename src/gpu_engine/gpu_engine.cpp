@@ -332,6 +332,7 @@ class engine final : public runtime::engine {
     for (const auto* vertices : {&loop.body, &loop.test})
       for (const planner::vertex* v : *vertices)
         if (v->node && v->node->what == verb::apply) why_not = "what apply's function gives the GPU is not seen";
+        else if (shares_rounds(*v, gpus_, context)) why_not = "several GPUs share them";
     if (!why_not.empty()) return nullptr;
     return std::make_unique<round_replay>(gpus_.one(), context);
   }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <iterator>
+#include <mutex>
 
 #include <ir/analysis.hpp>
 #include <ir/visit.hpp>
@@ -122,6 +123,9 @@ std::string read_call(arena& a, const node* n, aggregate_call& c) {
   c.source = n;
   if (c.what == aggregate_kind::custom) {
     if (n->kids.size() != 4) return "a user-defined aggregate without its parts";
+    // Nodes are added to the trace, which shares of a vertex plan from at once.
+    static std::mutex adding;
+    const std::lock_guard hold(adding);
     // States are traced as rows n->id and n->id + 1, so that they are told from the row and from elements of lists.
     c.seed = n->kids[0];
     c.update = renumber_row(a, n->kids[1], n->id, 1);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -52,6 +54,20 @@ struct Named {
   std::string name;
 };
 QUERY_RECORD(Named, id, name);
+struct Place {
+  std::array<float, 32> x;
+};
+QUERY_RECORD(Place, x);
+struct Centre {
+  std::int64_t id;
+  std::array<float, 32> x;
+};
+QUERY_RECORD(Centre, id, x);
+struct Rank {
+  std::int32_t id;
+  double value;
+};
+QUERY_RECORD(Rank, id, value);
 
 std::uint64_t mixed(std::uint64_t h) {
   h ^= h >> 31;
@@ -198,8 +214,7 @@ TEST_F(several_gpus, parts_are_read_where_they_lie) {
 TEST_F(several_gpus, sorts_are_stable) {
   each_number([&](const std::vector<Row>& rows) {
     const auto q = query::from(rows).as_accelerated();
-    // Merging on the host costs more than a second device saves, but for inputs that one device would sort in blocks.
-    const bool shared = rows.size() == few_.size();
+    const bool shared = rows.size() == few_.size();  // many_ has not so many bytes that an exchange pays
     same_rows("one key", q.order_by([](auto r) { return r.key; }), shared);
     same_rows("two keys", q.order_by_descending([](auto r) { return r.small; }).then_by([](auto r) { return r.spread; }), shared);
     same_rows("the first", q.order_by([](auto r) { return r.key; }).take(1234));
@@ -261,6 +276,89 @@ TEST_F(several_gpus, cached_rows_stay_on_their_devices) {
     EXPECT_TRUE(kept.to_vector() == rows);
     if (stays) stayed(kept);
   });
+}
+
+TEST_F(several_gpus, rows_in_parts_are_exchanged) {
+  each_number([&](const std::vector<Row>& rows) {
+    const auto kept = query::from(rows).as_accelerated().in(*gpu_).cached();
+    const auto plain = query::from(rows).in(cpu_);
+    const auto small = [](auto r) { return r.small; };
+    const auto spread = [](auto r) { return r.spread; };
+    const auto positive = [](auto r) { return r.value > 0; };
+    const auto id = [](auto r) { return r.id; };
+    EXPECT_TRUE(kept.order_by(small).to_vector() == plain.order_by(small).to_vector()) << "equal keys stay in order";
+    EXPECT_TRUE(kept.order_by_descending(small).then_by(spread).to_vector() ==
+                plain.order_by_descending(small).then_by(spread).to_vector());
+    EXPECT_TRUE(kept.where(positive).order_by(spread).select(id).to_vector() ==
+                plain.where(positive).order_by(spread).select(id).to_vector());
+    EXPECT_TRUE(kept.where([](auto r) { return r.key < 0; }).order_by(spread).to_vector().empty());
+    const auto sorted = kept.order_by(spread).cached();
+    EXPECT_TRUE(sorted.select(id).to_vector() == plain.order_by(spread).select(id).to_vector()) << "parts in the order of their keys";
+
+    const auto pair = [](auto l, auto r) { return query::make<Pair>(l.id * 7 + r.id, l.value - r.value); };
+    std::vector<Pair> wanted;
+    for (const Row& r : rows) wanted.push_back({r.id * 8, 0});
+    auto pairs = kept.join(kept, spread, spread, pair).to_vector();
+    const auto by_id = [](const Pair& a, const Pair& b) { return a.id < b.id; };
+    std::sort(pairs.begin(), pairs.end(), by_id);
+    EXPECT_TRUE(pairs == wanted);
+    EXPECT_EQ(kept.join(query::from(rows).in(*gpu_), spread, spread, pair).select([](auto p) { return p.product; }).sum(), 0)
+        << "a build side in host memory";
+    if (count_ > 1 || rows.size() == many_.size()) stayed(kept.order_by(small));  // one device has no form of cached() in blocks
+  });
+}
+
+TEST_F(several_gpus, rounds_of_loops_are_shared) {
+  constexpr std::size_t clusters = 16;
+  std::vector<Place> places(30'000);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    for (std::size_t d = 0; d < places[i].x.size(); ++d)
+      places[i].x[d] = static_cast<float>(mixed(i % clusters * 100 + d) % 1000) + static_cast<float>(mixed(i * 64 + d) % 100) * 0.1f;
+  std::vector<Centre> start;
+  for (std::size_t i = 0; i < clusters; ++i) start.push_back({static_cast<std::int64_t>(i), places[i].x});
+  const auto centres = [&](const auto& points, query::Session& in) {
+    auto found = query::from(start).as_accelerated().in(in).do_while(
+        [points](query::Query<Centre> now) {
+          const auto c = query::broadcast(now);
+          return points.group_by([c](auto p) { return c.arg_min(p, [](auto p, auto e) { return query::squared_distance(p.x, e.x); }); })
+              .select([](auto g) { return query::make<Centre>(g.key(), g.mean([](auto p) { return p.x; })); });
+        },
+        query::times(4)).to_vector();
+    std::sort(found.begin(), found.end(), [](const Centre& a, const Centre& b) { return a.x < b.x; });
+    return found;
+  };
+  const auto ranks = [](const auto& rows, query::Session& in) {
+    std::vector<Rank> first;
+    for (std::int32_t i = 0; i < 1000; ++i) first.push_back({i, 0.001});
+    auto found = query::from(first).as_accelerated().in(in).do_while(
+        [rows](query::Query<Rank> now) {
+          return rows.join(now, [](auto r) { return r.key; }, [](auto k) { return k.id; },
+                           [](auto r, auto k) { return query::make<Rank>((r.key * 7 + r.small) % 1000, k.value * 0.02); })
+              .group_by([](auto k) { return k.id; })
+              .select([](auto g) { return query::make<Rank>(g.key(), 0.0001 + g.sum([](auto k) { return k.value; })); });
+        },
+        query::times(4)).to_vector();
+    std::sort(found.begin(), found.end(), [](const Rank& a, const Rank& b) { return a.id < b.id; });
+    return found;
+  };
+  const auto far = [](const std::vector<Centre>& a, const std::vector<Centre>& b) {
+    double most = a.size() == b.size() ? 0 : INFINITY;
+    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
+      for (std::size_t d = 0; d < a[i].x.size(); ++d) most = std::max(most, std::abs(static_cast<double>(a[i].x[d]) - b[i].x[d]));
+    return most;
+  };
+  const std::vector<Centre> wanted = centres(query::from(places).in(cpu_), cpu_);
+  const std::vector<Rank> wanted_ranks = ranks(query::from(few_).in(cpu_), cpu_);
+  for (const std::size_t devices : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+    SCOPED_TRACE(devices);
+    use(devices, 3000);
+    const auto here = query::from(places).as_accelerated().in(*gpu_);
+    EXPECT_LT(far(centres(here.cached(), *gpu_), wanted), 1e-3);
+    EXPECT_LT(far(centres(here, *gpu_), wanted), 1e-3);
+    const std::vector<Rank> mine = ranks(query::from(few_).as_accelerated().in(*gpu_).cached(), *gpu_);
+    ASSERT_EQ(mine.size(), wanted_ranks.size());
+    for (std::size_t i = 0; i < mine.size(); ++i) EXPECT_NEAR(mine[i].value, wanted_ranks[i].value, 1e-9 * wanted_ranks[i].value) << i;
+  }
 }
 
 TEST_F(several_gpus, what_has_no_form_over_shares_runs_on_one) {

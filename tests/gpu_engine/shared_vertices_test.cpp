@@ -114,7 +114,7 @@ TEST_F(shared_vertices, or_why_they_are_not) {
     says(rows().group_by(key).as_ordered().select([](auto g) { return g.count(); }).explain(),
          "on one GPU: the order that as_ordered() asks for");
     says(rows().select(value).do_while([](auto q) { return q.select([](auto x) { return x + 1.0; }); }, query::times(3)).explain(),
-         "on one GPU: loops run on one GPU");
+         "on one GPU: a loop's variable lies on one GPU");
     says(query::range(0, 50'000).as_accelerated().in(*session_).select([](auto x) { return x + 1; }).explain("sum"),
          "on one GPU: rows that no container holds");
     const std::string shared = rows().where([](auto r) { return r.id > 10; }).select(value).explain();

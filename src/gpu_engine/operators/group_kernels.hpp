@@ -85,16 +85,17 @@ group_kernels generate_group_kernels(const group_kernels& rows, const planner::v
 // The fields of the source that the vertex reads.
 std::vector<bool> group_fields(const planner::vertex& v);
 
-// labelled_groups.cpp: the program `labelled`; keys are numbers below `labels`, which lie beside the rows.
-std::shared_ptr<device_rows> sum_labelled_groups(const group_kernels& g, const std::shared_ptr<const device_rows>& in, std::uint64_t labels,
-                                                 vertex_run& run);
-
 // (key, state) pairs side by side in device memory, each `bytes` long.
 struct group_pairs {
   device_buffer memory;
   std::uint64_t n = 0;
   std::size_t bytes = 0;
 };
+
+// labelled_groups.cpp: the program `labelled`; keys are numbers below `labels`, which lie beside the rows. What the program writes of each
+// group, a row or a pair of so many bytes; nothing where shared memory has no room for so many labels.
+std::optional<group_pairs> sum_labelled_groups(const group_kernels& g, const std::shared_ptr<const device_rows>& in, std::uint64_t labels,
+                                               std::size_t bytes, vertex_run& run);
 // The groups of a vertex's rows as pairs, each key once, by the tier that their number asks for. group_by.cpp. Throws out_of_memory.
 group_pairs run_group_pairs(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run);
 

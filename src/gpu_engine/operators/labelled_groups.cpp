@@ -25,25 +25,25 @@ std::uint32_t stretch_for(std::uint64_t n, std::uint64_t labels, std::uint64_t m
 
 }  // namespace
 
-result_rows sum_labelled_groups(const group_kernels& g, const std::shared_ptr<const device_rows>& in,
-                                std::uint64_t labels, vertex_run& run) {
+std::optional<group_pairs> sum_labelled_groups(const group_kernels& g, const std::shared_ptr<const device_rows>& in,
+                                               std::uint64_t labels, std::size_t bytes, vertex_run& run) {
   const std::uint64_t n = in->size();
   const device& on = run.gpu().on();
   std::uint32_t stretch = stretch_for(n, labels, static_cast<std::uint64_t>(on.multiprocessors()));
   const auto shared = [&] { return gpu::labelled_shared_bytes(static_cast<std::uint32_t>(labels), stretch); };
   const std::size_t room = on.shared_memory_per_block() - run.compile(g.source, "sum_labels")->static_shared;
   while (stretch > least_stretch && shared() > room) stretch /= 2;
-  if (shared() > room) return nullptr;
+  if (shared() > room) return std::nullopt;
   const device_buffer states = run.allocate(labels * g.aggregates.state_bytes),
                       counts_memory = run.allocate(labels * 4);
-  device_buffer rows = run.allocate(labels * device_layout(g.out).size);
+  group_pairs made{run.allocate(labels * bytes), 0, bytes};
   std::array<std::uint64_t, group_argument_count> args{};
   args[slots] = states.address();
   args[counts] = counts_memory.address();
   args[capacity] = labels;
   args[chunk] = stretch;
   args[group_count] = run.status_word(groups_word);
-  args[out] = rows.address();
+  args[out] = made.memory.address();
   args[out_capacity] = labels;
   const auto launch = [&](const char* entry, std::uint64_t blocks, unsigned threads, std::size_t shared = 0) {
     const std::array<const device_rows*, 1> inputs = {in.get()};
@@ -55,7 +55,8 @@ result_rows sum_labelled_groups(const group_kernels& g, const std::shared_ptr<co
          shared());
   launch("emit_labels", gpu::divide_up(labels, 64), 64);
   run.finish(g.source);
-  return run.result(g.out, std::move(rows), run.read(groups_word));
+  made.n = run.read(groups_word);
+  return made;
 }
 
 }  // namespace query::gpu_engine

@@ -201,16 +201,32 @@ std::string nearest_note(const planner::branch& b, const detail::logical* keyed)
   return "nearest rows by squared distance: of large tables on tensor cores, near ties as written";
 }
 
-result_rows run_nearest_groups(const planner::vertex& v, const std::shared_ptr<const device_rows>& in,
-                               vertex_run& run) {
-  if (!in->layout().nearest || v.ordered) return nullptr;
+namespace {
+
+std::optional<group_pairs> nearest_groups(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, group_output output,
+                                          vertex_run& run) {
+  if (!in->layout().nearest || v.ordered) return std::nullopt;
   const nearest_search& s = *in->layout().nearest;
   kernel_source k;
-  if (!keyed_by_nearest(k, v.inputs.front(), in->layout(), *v.node)) return nullptr;
-  group_kernels g = generate_group_kernels(v, in->layout(), group_program::labelled);
-  if (!g.aggregates.spread) return nullptr;
+  if (!keyed_by_nearest(k, v.inputs.front(), in->layout(), *v.node)) return std::nullopt;
+  group_kernels g = generate_group_kernels(v, in->layout(), group_program::labelled, output);
+  if (!g.aggregates.spread) return std::nullopt;
   (void)k.collection(s.slot, s.element);
-  return sum_labelled_groups(g, in, run.captured_rows(k.used(s.slot)), run);
+  const std::size_t bytes = output == group_output::pairs ? g.partial_bytes : device_layout(g.out).size;
+  return sum_labelled_groups(g, in, run.captured_rows(k.used(s.slot)), bytes, run);
+}
+
+}  // namespace
+
+result_rows run_nearest_groups(const planner::vertex& v, const std::shared_ptr<const device_rows>& in,
+                               vertex_run& run) {
+  auto groups = nearest_groups(v, in, group_output::rows, run);
+  return groups ? run.result(v.node->row, std::move(groups->memory), groups->n) : nullptr;
+}
+
+std::optional<group_pairs> run_nearest_pairs(const planner::vertex& v, const std::shared_ptr<const device_rows>& in,
+                                             vertex_run& run) {
+  return nearest_groups(v, in, group_output::pairs, run);
 }
 
 }  // namespace query::gpu_engine

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "gpu_engine/codegen/nearest_search.hpp"
+#include "gpu_engine/operators/group_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
 
 namespace query::gpu_engine {
@@ -33,5 +34,7 @@ std::optional<search_kernels> generate_search(const planner::branch& b, const de
 
 // Groups by the answers; null if the key is something else, or the aggregates are not one sum of arrays and a count.
 result_rows run_nearest_groups(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run);
+// The same as (key, state) pairs.
+std::optional<group_pairs> run_nearest_pairs(const planner::vertex& v, const std::shared_ptr<const device_rows>& in, vertex_run& run);
 
 }  // namespace query::gpu_engine

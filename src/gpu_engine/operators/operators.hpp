@@ -55,6 +55,16 @@ device_buffer ordered_numbers(const planner::vertex& v, const device_rows& in, v
 // partition.cpp: rows side by side by partition, with the ends of the partitions.
 void plan_partition(const planner::vertex& v);
 result_rows run_partition(const planner::vertex& v, vertex_run& run);
+// Rows whole, side by side by the number of their part, and where each part ends: for devices that exchange them. All columns of the rows
+// are there. By the hash of a verb's key, or by numbers (u32) that lie in device memory.
+struct rows_apart {
+  result_rows rows;
+  std::vector<std::size_t> ends;
+};
+rows_apart apart_by_hash(const detail::logical& keyed, const detail::user_function& key, const std::shared_ptr<const device_rows>& in,
+                         std::size_t parts, vertex_run& run);
+rows_apart apart_by_numbers(const detail::logical& verb, const std::shared_ptr<const device_rows>& in, const device_buffer& numbers,
+                            std::size_t parts, vertex_run& run);
 
 // join.cpp: the probe of one join: rows of the probe side, of the build side, what the join gives of them; right and full
 // joins, which are vertices.

@@ -13,6 +13,7 @@
 #include "gpu_engine/host_unpacking.hpp"
 #include "gpu_engine/operators/first_in_order.hpp"
 #include "gpu_engine/operators/kernels_ahead.hpp"
+#include "gpu_engine/operators/row_gather.hpp"
 #include "gpu_engine/operators/sorted_numbers.hpp"
 #include "gpu_engine/operators/sorted_pairs.hpp"
 #include "gpu_engine/operators/word_sort.hpp"
@@ -167,34 +168,8 @@ class writer {
   }
 
   void gather() {
-    const std::string type = k_.type_name(n_.row), to = k_.argument(out, type + "*"), n = k_.argument(out_rows, "u64");
-    k_.include("gpu_primitives/row_writes.cuh");
-    k_.add("extern \"C\" __global__ void __launch_bounds__(256) gather_rows(const __grid_constant__ words p) {\n  " + type +
-           "* const out = " + to + ";\n  const u64 n = " + n + ";\n");
-    if (in_.columns.size() == 1 && in_.columns[0].type == n_.row && in_.columns[0].offset == 0)
-      k_.add("  copy_rows<256>(n, " + k_.parameter({word::role::column, 0, 0, 0}, "const " + type + "* __restrict__") +
-             ", out, [&](u64 j) { return row_at(p, j); });\n}\n");
-    else if (of_bytes())
-      copy_columns();
-    else
-      k_.add("  write_rows<256>(n, out, [&](u64 j) -> " + type + " {\n    const u64 i = row_at(p, j);\n    return " +
-             expressions::part_of(row_, 0, n_.row, k_) + ";\n  });\n}\n");
-  }
-
-  // Records of numbers of one and two bytes, which no store of words may write, a field a column.
-  bool of_bytes() const {
-    const auto as_it_lies = [](const input_column& c) { return same_on_device(c.type); };
-    return same_on_device(n_.row) && device_layout(n_.row).align < 4 && n_.row->size > 16 && same_shape(in_.row, n_.row) && !in_.nearest &&
-           std::all_of(in_.columns.begin(), in_.columns.end(), as_it_lies);
-  }
-  void copy_columns() {
-    k_.add("  gather_fields<256>(n, out, [&](u64 j) { return row_at(p, j); }");
-    for (std::uint32_t c = 0; c < in_.columns.size(); ++c) {
-      const std::string type = k_.type_name(in_.columns[c].type);
-      k_.add(",\n    field_column<" + std::to_string(in_.columns[c].offset) + ", " + type + ">{" +
-             k_.parameter({word::role::column, 0, c, 0}, "const " + type + "* __restrict__") + ", " + rows() + "}");
-    }
-    k_.add(");\n}\n");
+    const std::string to = k_.argument(out, k_.type_name(n_.row) + "*"), n = k_.argument(out_rows, "u64");
+    add_gather(k_, "gather_rows", in_, n_.row, {n, to, "row_at(p, j)"});
   }
 
   generated& g_;

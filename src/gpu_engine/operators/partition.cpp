@@ -3,6 +3,7 @@
 // the number follows from the key, with the CPU's hash; by range from where the row comes in the order of the keys. Runs are the rows
 // as they lie.
 #include <algorithm>
+#include <optional>
 
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
@@ -13,6 +14,7 @@
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/operators.hpp"
+#include "gpu_engine/operators/row_gather.hpp"
 #include "gpu_engine/operators/word_sort.hpp"
 #include "gpu_engine/row_numbers.hpp"
 #include "gpu_primitives/radix_layout.cuh"
@@ -34,17 +36,13 @@ class writer {
   writer(kernel_source& k, const planner::vertex& v, const input_layout& in, bool wide_numbers)
       : k_(k), n_(*v.node), in_(in), number_(wide_numbers ? "u64" : "u32") {}
 
-  void write(way w) {
-    key();
-    if (w == way::hash)
-      by_hash();
-    else
-      by_range();
-    const std::string type = k_.type_name(n_.row);
-    k_.include("gpu_primitives/row_writes.cuh");
-    kernel("gather_parts", "  write_rows<256>(" + rows() + ", " + arg(out, type + "*") + ", [&](u64 j) -> " + type +
-                               " {\n    const u64 i = " + order() + "[j];\n    return " +
-                               expressions::part_of(input_rows(k_, in_, 0, "i"), 0, n_.row, k_) + ";\n  });\n");
+  // Nothing: the numbers are there.
+  void write(std::optional<way> w) {
+    if (w) key();
+    if (w == way::hash) number_hashes();
+    if (w == way::range) by_range();
+    else starts_of_numbers();
+    add_gather(k_, "gather_parts", in_, n_.row, {rows(), arg(out, k_.type_name(n_.row) + "*"), order() + "[j]"});
   }
 
  private:
@@ -69,11 +67,13 @@ class writer {
            ";\n}\n");
   }
 
-  void by_hash() {
+  void number_hashes() {
     const std::string hash = generate_partition_hash(k_, n_.key);
     each("number_parts", "i", rows(),
          "    " + arg(numbers, "u32*") + "[i] = partition_of(" + hash + "(partition_key(p, i)), " + arg(parts) + ");\n");
-    // The rows are in the order of their partitions: where does one begin?
+  }
+  // The rows are in the order of their partitions: where does one begin?
+  void starts_of_numbers() {
     each("starts_of_hashes", "part", arg(parts),
          "    const u32* const number = " + arg(numbers, "const u32*") + ";\n    u64 from = 0, to = " + rows() +
              ";\n    while (from < to) {\n      const u64 j = from + (to - from) / 2;\n      if (number[" + order() +
@@ -104,14 +104,15 @@ class writer {
   std::string number_;
 };
 
-void generate(kernel_source& k, const planner::vertex& v, const input_layout& in, bool wide_numbers) {
-  writer(k, v, in, wide_numbers).write(way_of(v));
+void generate(kernel_source& k, const planner::vertex& v, const input_layout& in, bool wide_numbers, std::optional<way> w) {
+  writer(k, v, in, wide_numbers).write(w);
 }
 
 class partitioning {
  public:
-  partitioning(const planner::vertex& v, const device_rows& in, std::size_t parts_wanted, vertex_run& run)
+  partitioning(const planner::vertex& v, const device_rows& in, std::optional<way> w, std::size_t parts_wanted, vertex_run& run)
       : v_(v),
+        way_(w),
         run_(run),
         in_(in),
         inputs_{&in},
@@ -122,18 +123,20 @@ class partitioning {
               : parts_ <= 65536 ? 16
                                 : 32,
               wide_) {
-    generate(k_, v, in.layout(), wide_);
+    generate(k_, v, in.layout(), wide_, w);
   }
 
-  result_rows go() {
+  result_rows go() { return go(run_.allocate(n_ * 4)); }
+  // `number_memory`: the rows' partitions, u32, where nothing else says them.
+  result_rows go(const device_buffer& number_memory) {
     run_.reset_status();
     if (!known_or_begun(run_, k_)) (void)known_or_begun(run_, sort_.source());
-    const device_buffer number_memory = run_.allocate(n_ * 4), start_memory = run_.zeroed(parts_ * 8);
+    const device_buffer start_memory = run_.zeroed(parts_ * 8);
     args_[numbers] = number_memory.address();
     args_[parts] = parts_;
     args_[starts] = start_memory.address();
-    if (way_of(v_) == way::hash) {
-      launch("number_parts", n_);
+    if (way_ != way::range) {
+      if (way_) launch("number_parts", n_);
       sort_by_part();
       launch("starts_of_hashes", parts_);
     } else {
@@ -192,6 +195,7 @@ class partitioning {
   }
 
   const planner::vertex& v_;
+  std::optional<way> way_;
   vertex_run& run_;
   const device_rows& in_;
   std::array<const device_rows*, 1> inputs_;
@@ -226,7 +230,7 @@ void plan_partition(const planner::vertex& v) {
   if (v.node->keys.equal) throw not_generated("keys have an equality of the user's own");
   if (way_of(v) == way::range) plan_ordered_numbers(v);
   kernel_source k;
-  generate(k, v, planned_input(b), false);
+  generate(k, v, planned_input(b), false, way_of(v));
 }
 
 result_rows run_partition(const planner::vertex& v, vertex_run& run) {
@@ -243,13 +247,46 @@ result_rows run_partition(const planner::vertex& v, vertex_run& run) {
     result = view_of(rows, run);
     for (std::size_t p = 1; p <= parts_wanted; ++p) ends.push_back(runtime::even_end(size, parts_wanted, p));
   } else {
-    partitioning making(v, *rows, parts_wanted, run);
+    partitioning making(v, *rows, way_of(v), parts_wanted, run);
     result = making.go();
     ends = std::move(making).ends();
   }
   // Whoever names no number does not ask for empty partitions either.
   result->set_ends(n.count ? std::move(ends) : runtime::ends_without_empty(std::move(ends)));
   return result;
+}
+
+namespace {
+
+// A vertex that stands for the rows of a verb, of which `key` says the partitions.
+rows_apart put_apart(const detail::logical& verb, const detail::user_function* key, const std::shared_ptr<const device_rows>& in,
+                     const device_buffer* numbers, std::size_t parts, vertex_run& run) {
+  rows_apart apart;
+  if (in->size() == 0) {
+    apart.rows = view_of(in, run);
+    apart.ends.assign(parts, 0);
+    return apart;
+  }
+  detail::logical n = verb;
+  n.row = in->layout().row;
+  if (key) n.functions = {*key};
+  planner::vertex v;
+  v.node = &n;
+  partitioning making(v, *in, key ? std::optional(way::hash) : std::nullopt, parts, run);
+  apart.rows = numbers ? making.go(*numbers) : making.go();
+  apart.ends = std::move(making).ends();
+  return apart;
+}
+
+}  // namespace
+
+rows_apart apart_by_hash(const detail::logical& keyed, const detail::user_function& key, const std::shared_ptr<const device_rows>& in,
+                         std::size_t parts, vertex_run& run) {
+  return put_apart(keyed, &key, in, nullptr, parts, run);
+}
+rows_apart apart_by_numbers(const detail::logical& verb, const std::shared_ptr<const device_rows>& in, const device_buffer& numbers,
+                            std::size_t parts, vertex_run& run) {
+  return put_apart(verb, nullptr, in, &numbers, parts, run);
 }
 
 }  // namespace query::gpu_engine

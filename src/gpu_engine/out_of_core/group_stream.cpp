@@ -4,6 +4,7 @@
 
 #include <query/errors.hpp>
 
+#include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/reserved_room.hpp"
 #include "gpu_primitives/group_aggregate.cuh"
@@ -143,7 +144,9 @@ void group_stream::take(const std::shared_ptr<const device_rows>& block) {
 bool group_stream::take_at_once(const std::shared_ptr<const device_rows>& block) {
   run_.reset_status();
   try {
-    pairs_ = run_group_pairs(v_, block, run_);
+    const auto rows = with_nearest(v_.inputs.front(), v_.node, block, run_);
+    pairs_ = run_nearest_pairs(v_, rows, run_);
+    if (!pairs_) pairs_ = run_group_pairs(v_, rows, run_);
   } catch (const out_of_memory&) {  // a table that is spilled where it may not grow is content with less
     run_.context().cancel.check();
   }
@@ -249,7 +252,10 @@ void group_stream::put_out(const char* entry, std::uint64_t room) {
   clear(groups_word);
   args_[group_count] = run_.status_word(groups_word);
   args_[out_capacity] = room;
-  launch(entry, run_.blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), 8)));
+  // A thread goes through a state by itself: wide ones are a thread's each.
+  constexpr std::size_t wide_state = 128;
+  const std::uint64_t slots_of_thread = g_->aggregates.state_bytes >= wide_state ? 1 : 8;
+  launch(entry, run_.blocks(gpu::divide_up(gpu::table_slots(static_cast<std::uint32_t>(args_[bits])), slots_of_thread)));
 }
 
 void group_stream::count_groups_later() {

@@ -1,5 +1,6 @@
 #include "gpu_engine/several/peer_copy.hpp"
 
+#include <algorithm>
 
 namespace query::gpu_engine {
 
@@ -45,17 +46,23 @@ std::shared_ptr<device_rows> brought_together(const std::vector<std::shared_ptr<
   if (!same_on_device(in.row) || in.nearest) return nullptr;
   for (const auto& p : parts)
     if (p->size() && (p->layout().nearest || !same_columns(p->layout(), in))) return nullptr;
+  const auto own_part = std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p->on(to->on()); });
+  const auto first = static_cast<std::size_t>(own_part == parts.end() ? 0 : own_part - parts.begin());
   auto all = std::make_shared<device_rows>(to, in.row, n);
   const stream_lease s = to->lease();
   std::vector<device_buffer> columns;
   for (std::size_t c = 0; c < in.columns.size(); ++c) {
     const std::size_t size = device_layout(in.columns[c].type).size;
     device_buffer& own = columns.emplace_back(to->memory().allocate(std::max<std::uint64_t>(n, 1) * size, *s));
-    device_address at = own.address();
-    for (const auto& p : parts) {
-      if (!p->size()) continue;
-      peer_copy(to->on(), at, p->gpu()->on(), p->column(c), p->size() * size, *s);
-      at += p->size() * size;
+    std::vector<device_address> at;
+    for (std::uint64_t before = 0; const auto& p : parts) {
+      at.push_back(own.address() + before * size);
+      before += p->size();
+    }
+    // Devices that bring rows at once begin with their own, and then take those of different devices.
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const std::size_t i = (first + k) % parts.size();
+      if (parts[i]->size()) peer_copy(to->on(), at[i], parts[i]->gpu()->on(), parts[i]->column(c), parts[i]->size() * size, *s);
     }
   }
   s->synchronize(context.cancel);

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "gpu_engine/operators/made_texts.hpp"
-#include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/out_of_core/block_consumers.hpp"
 #include "gpu_engine/several/group_exchange.hpp"
 #include "gpu_engine/several/results_in_order.hpp"
+#include "gpu_engine/several/row_exchange.hpp"
 #include "gpu_engine/several/share_runs.hpp"
 
 namespace query::gpu_engine {
@@ -38,14 +38,15 @@ bool joins_divide(const branch& b) {
                              s.join->join == detail::join_kind::anti);
   });
 }
-// Their build sides must fit beside the blocks.
-bool builds_fit(const branch& b, const gpu_set& gpus, const runtime::run_context& context) {
+// Their build sides must fit beside the blocks. `first_exchanged`: each device gets a part of that of the first join.
+bool builds_fit(const branch& b, bool first_exchanged, const gpu_set& gpus, const runtime::run_context& context) {
   constexpr std::size_t part_of_budget = 6, beside_row = 72;  // as block_input has it
   return std::all_of(b.stages.begin(), b.stages.end(), [&](const stage& s) {
     if (!s.build) return true;
     const auto it = context.tables.find(s.build);
     if (it == context.tables.end()) return false;
-    const std::uint64_t n = it->second.here() ? it->second.rows.n : it->second.kept->size();
+    const std::uint64_t all = it->second.here() ? it->second.rows.n : it->second.kept->size();
+    const std::uint64_t n = first_exchanged && &s == &b.stages.front() ? all / gpus.size() + 1 : all;
     return n * (s.build->row()->size + beside_row) <= gpus.first()->memory().budget() / part_of_budget;
   });
 }
@@ -107,6 +108,8 @@ block_results collect_shares(const planner::vertex& w, const std::vector<bool>& 
 
 block_results sort_shares(const planner::vertex& w, const std::vector<bool>& fields, share_runs& runs, gpu_set& gpus,
                           runtime::run_context& context) {
+  if (w.limit == ~0ull)
+    if (auto ranges = sort_by_ranges(w, fields, runs, gpus, context)) return results_in_order(w.row(), std::move(*ranges), context);
   std::vector<std::vector<sorted_run>> of(runs.size());
   std::vector<std::size_t> words(runs.size(), 1);
   runs.each([&](share_run& r) {
@@ -151,11 +154,11 @@ const detail::logical* verb_of(const branch& b) {
 }
 
 bool divides(const branch& b) {
-  return joins_divide(b) && (!b.source || b.source->view) && nearest_note(last_part(b), nullptr).empty();
+  return joins_divide(b) && (!b.source || b.source->view);
 }
 
 bool divides(const planner::vertex& v) {
-  if (v.inputs.size() != 1 || !(!v.node || sorts(v) || groups(v) || caches(v)) || !v.slots.empty()) return false;
+  if (v.inputs.size() != 1 || !(!v.node || sorts(v) || groups(v) || caches(v))) return false;
   if (v.limit != ~0ull && !sorts(v)) return false;
   try {
     const branch& b = v.inputs.front();
@@ -164,7 +167,7 @@ bool divides(const planner::vertex& v) {
     const branch& last = w.inputs.front();
     if (groups(v)) {
       const std::vector<bool> read = in_parts(b) ? all_fields(source_row(last)) : group_fields(w);
-      return nearest_note(last, v.node).empty() && group_stream::possible(w, planned_layout(last, read));
+      return group_stream::possible(w, planned_layout(last, read));
     }
     if (sorts(v)) return keys_merge(*v.node) && !made_texts::of(*v.node);
     return caches(v) || !bare(b);
@@ -175,14 +178,26 @@ bool divides(const planner::vertex& v) {
 
 namespace {
 
-// Sorted runs are merged on the host: worth it for the first rows, and for what one device would sort in blocks.
-bool worth_merging(const planner::vertex& v, std::uint64_t n, const std::vector<bool>& fields, const gpu_set& gpus) {
+// Rows to sort are exchanged, and few are sorted before that has begun. Of the first rows alone, each device gives few.
+constexpr std::size_t fewest_bytes_to_sort = std::size_t{64} << 20;  // of a device
+bool worth_sorting(const planner::vertex& v, std::uint64_t n, const std::vector<bool>& fields, const gpu_set& gpus) {
   if (!sorts(v) || v.limit != ~0ull || gpus.share_rows()) return true;
-  return n * bytes_of_row(source_row(v.inputs.front()), fields, false) > gpus.first()->memory().budget() / 2;
+  return n * bytes_of_row(source_row(v.inputs.front()), fields, false) >= fewest_bytes_to_sort * gpus.size();
 }
 std::uint64_t rows_of(const std::vector<share>& shares) {
   const share& last = shares.back();
   return last.first + (last.there ? last.there->size() : last.rows.rows.n) - shares.front().first;
+}
+
+// Rows of a round that are worth sharing: one device repeats rounds without the host (round_replay.hpp), which takes part in all that
+// several do.
+constexpr std::size_t fewest_bytes_in_round = std::size_t{256} << 20;
+bool worth_a_round(std::uint64_t n, std::size_t bytes_a_row, const gpu_set& gpus) {
+  return gpus.share_rows() || n * bytes_a_row >= fewest_bytes_in_round * gpus.size();
+}
+
+bool caches_source(const branch& b) {
+  return b.table && b.table->node && b.table->node->what == verb::cached && !b.table->inputs.empty();
 }
 
 // Of the rows that are known when the query is planned.
@@ -190,9 +205,15 @@ std::size_t devices_of(const branch& b, const std::vector<bool>& fields, const g
   const ir::type* row = source_row(b);
   detail::row_block rows;
   if (b.source && b.source->view) b.source->view(b.source->source.get(), rows);
-  else if (!b.table || !b.table->node || b.table->node->what != verb::cached || b.table->inputs.empty()) return 1;
-  else return planned_devices(*b.table, gpus);
+  else return caches_source(b) ? planned_devices(*b.table, gpus) : 1;
   return devices_for(rows.n, bytes_of_row(row, fields, rows.columns != nullptr), gpus.size(), gpus.share_rows());
+}
+bool worth_a_planned_round(const branch& b, const std::vector<bool>& fields, const gpu_set& gpus) {
+  const branch& from = caches_source(b) ? b.table->inputs.front() : b;
+  if (!from.source || !from.source->view) return gpus.share_rows() != 0;
+  detail::row_block rows;
+  from.source->view(from.source->source.get(), rows);
+  return worth_a_round(rows.n, bytes_of_row(source_row(b), fields, true), gpus);
 }
 
 }  // namespace
@@ -200,10 +221,11 @@ std::size_t devices_of(const branch& b, const std::vector<bool>& fields, const g
 std::size_t planned_devices(const planner::vertex& v, const gpu_set& gpus) try {
   if (gpus.size() < 2 || !divides(v)) return 1;
   const branch& b = v.inputs.front();
+  if (!v.slots.empty() && !worth_a_planned_round(b, fields_of(v), gpus)) return 1;
   if (sorts(v) && v.limit == ~0ull) {
     detail::row_block rows;
     if (b.source && b.source->view) b.source->view(b.source->source.get(), rows);
-    if (!worth_merging(v, rows.n, fields_of(v), gpus)) return 1;
+    if (!worth_sorting(v, rows.n, fields_of(v), gpus)) return 1;
   }
   return devices_of(b, fields_of(v), gpus);
 } catch (const not_generated&) {  // it runs on none: the engine says why
@@ -220,14 +242,12 @@ std::size_t planned_devices_of_fold(const branch& b, bool counts, const gpu_set&
 namespace {
 
 std::string why_not_divided(const branch& b) {
-  if (b.source && b.source->what == verb::placeholder) return "loops run on one GPU";
+  if (b.source && b.source->what == verb::placeholder) return "a loop's variable lies on one GPU";
   if (b.source && !b.source->view) return "rows that no container holds go to one GPU";
   if (!joins_divide(b)) return "this kind of join runs on one GPU";
-  if (!nearest_note(last_part(b), nullptr).empty()) return "the nearest rows are looked for on one GPU";
   return {};
 }
 std::string why_not_divided(const planner::vertex& v) {
-  if (!v.slots.empty()) return "loops run on one GPU";
   if (v.inputs.size() != 1 || (v.node && !sorts(v) && !groups(v) && !caches(v)))
     return (v.node ? v.node->label : std::string("the vertex")) + " runs on one GPU";
   if (v.limit != ~0ull && !sorts(v)) return "its first rows come of one GPU";
@@ -235,7 +255,7 @@ std::string why_not_divided(const planner::vertex& v) {
   if (order_is_lost(v)) return "the order that as_ordered() asks for is that of one GPU";
   if (!same_on_device(v.row())) return "results that hold strings or lists stay on one GPU";
   try {
-    if (groups(v) && !nearest_note(behind_joins(v).inputs.front(), v.node).empty()) return "the nearest rows are looked for on one GPU";
+    if (groups(v)) (void)group_fields(behind_joins(v));
   } catch (const not_generated&) {
     return "strings that its rows are made of are made on one GPU";
   }
@@ -254,8 +274,9 @@ std::string why_few(const branch& b) {
 std::string why_on_one(const planner::vertex& v, const gpu_set& gpus) try {
   if (gpus.size() < 2) return {};
   if (!divides(v)) return "on one GPU: " + why_not_divided(v);
+  if (!v.slots.empty() && !worth_a_planned_round(v.inputs.front(), fields_of(v), gpus)) return "on one GPU: a round reads few rows";
   if (sorts(v) && v.limit == ~0ull && planned_devices(v, gpus) < 2 && !v.inputs.front().table)
-    return "on one GPU: what fits its memory is sorted there";
+    return "on one GPU: few rows are sorted there";
   return "on one GPU" + std::string(v.inputs.front().table ? ", " : ": ") + why_few(v.inputs.front());
 } catch (const not_generated&) {
   return {};
@@ -269,14 +290,36 @@ std::string why_fold_on_one(const branch& b, const gpu_set& gpus) try {
   return {};
 }
 
-std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set& gpus, runtime::run_context& context) {
-  // A loop's rounds are repeated on one device, with its variable there.
-  if (gpus.size() < 2 || context.loops || round_recording::here() || !divides(v)) return std::nullopt;
+bool shares_rounds(const planner::vertex& v, gpu_set& gpus, const runtime::run_context& context) try {
+  if (gpus.size() < 2 || v.inputs.size() != 1) return false;
   const branch& b = v.inputs.front();
-  if (!builds_fit(b, gpus, context)) return std::nullopt;
+  std::uint64_t n = 0;
+  if (b.table) {
+    const auto it = context.tables.find(b.table);
+    const auto parted = it == context.tables.end() ? nullptr : std::dynamic_pointer_cast<parted_rows>(it->second.kept);
+    if (!parted) return false;
+    n = parted->size();
+  } else if (b.source && b.source->view) {
+    detail::row_block rows;
+    b.source->view(b.source->source.get(), rows);
+    n = rows.n;
+  }
+  return divides(v) && worth_a_round(n, bytes_of_row(source_row(b), fields_of(v), true), gpus);
+} catch (const not_generated&) {
+  return false;
+}
+
+std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set& gpus, runtime::run_context& context) {
+  if (gpus.size() < 2 || round_recording::here()) return std::nullopt;
+  if (context.loops ? !shares_rounds(v, gpus, context) : !divides(v)) return std::nullopt;
+  const branch& b = v.inputs.front();
   const std::vector<bool> fields = fields_of(v);
-  std::vector<share> shares = cut(b, fields, gpus, context);
-  if (shares.size() < 2 || !worth_merging(v, rows_of(shares), fields, gpus)) return std::nullopt;
+  std::vector<share> shares =
+      context.loops && b.source ? cut_for_rounds(b, fields, gpus, context) : cut(b, fields, gpus, context);
+  if (shares.size() < 2 || !worth_sorting(v, rows_of(shares), fields, gpus)) return std::nullopt;
+  const bool exchanges = v.captures.empty() && exchanges_join(b, shares, gpus, context);
+  if (!builds_fit(b, exchanges, gpus, context)) return std::nullopt;
+  if (exchanges) shares = exchanged_for_join(b, std::move(shares), gpus, context);
   const planner::vertex w = behind_joins(v);
   share_runs runs(std::move(shares), v.captures, b, context, gpus.threads());
   several_results r;
@@ -290,10 +333,13 @@ std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set&
 
 bool fold_on_several(const branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
                      gpu_set& gpus, runtime::run_context& context) {
-  if (gpus.size() < 2 || context.loops || !divides(b) || !builds_fit(b, gpus, context)) return false;
+  if (gpus.size() < 2 || context.loops || !divides(b)) return false;
   const std::vector<bool> fields = fields_of(b, kind != detail::fold_kind::count);
   std::vector<share> shares = cut(b, fields, gpus, context);
   if (shares.size() < 2) return false;
+  const bool exchanges = captures.empty() && exchanges_join(b, shares, gpus, context);
+  if (!builds_fit(b, exchanges, gpus, context)) return false;
+  if (exchanges) shares = exchanged_for_join(b, std::move(shares), gpus, context);
   const branch last = last_part(b);
   share_runs runs(std::move(shares), captures, b, context, gpus.threads());
   std::vector<detail::fold_state> of(runs.size());

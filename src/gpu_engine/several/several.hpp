@@ -34,6 +34,9 @@ struct several_results {
   block_results results;
   std::vector<hash128> compiled;  // programs of the first share
 };
+// Do several devices run this vertex of a loop, in each of its rounds? Rounds are then not repeated as one device's.
+bool shares_rounds(const planner::vertex& v, gpu_set& gpus, const runtime::run_context& context);
+
 // Nothing where one device is to run it: nothing was done then. Throws what a row throws; resource_error where the shares' results
 // could not be put together.
 std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set& gpus, runtime::run_context& context);

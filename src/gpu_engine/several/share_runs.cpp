@@ -53,6 +53,8 @@ share_run::share_run(std::size_t place, share s, const std::vector<planner::bind
 void share_run::begin() {
   run_.reset();
   context_ = part_of(whole_);
+  for (const auto& [v, rows] : share_.instead)
+    context_->tables[v] = runtime::vertex_rows(std::static_pointer_cast<runtime::kept_rows>(rows));
   // The rows of the branch itself are the share.
   planner::branch others = branch_;
   others.table = nullptr;
@@ -125,9 +127,11 @@ share_runs::share_runs(std::vector<share> shares, const std::vector<planner::bin
 }
 
 void share_runs::attempt(function_ref<void(share_run&)> work, bool begins) {
+  const bool demanded = waits_for_kernels::here();
   const auto run = [&](share_run& r) {
     try {
       const scoped_context here(r.rows().gpu->on());
+      const waits_for_kernels waits(demanded);
       if (begins) r.begin();
       work(r);
       r.failure_ = nullptr;

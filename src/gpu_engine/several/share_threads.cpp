@@ -3,10 +3,14 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
+#include <optional>
 #include <system_error>
 #include <thread>
 
 #include <query/detail/stop.hpp>
+
+#include "planner/trace_memo.hpp"
 
 namespace query::gpu_engine {
 
@@ -79,9 +83,15 @@ share_threads::share_threads() = default;
 share_threads::~share_threads() = default;
 
 void share_threads::run(std::size_t n, function_ref<void(std::size_t)> given) {
-  // They work for the caller's query: what waits in them looks at its stop.
-  const auto no_throw = [given, &stop = *detail::stop_here](std::size_t i) noexcept {
+  // They work for the caller's query: what waits in them looks at its stop, and functions that it has traced are not traced again. Each has
+  // traces of its own, which tasks add to.
+  const planner::trace_memo* const known = planner::trace_memo::here();
+  std::vector<planner::trace_memo> traces(known && n > 1 ? n - 1 : 0);
+  for (planner::trace_memo& t : traces) t = *known;
+  const auto no_throw = [given, &traces, &stop = *detail::stop_here](std::size_t i) noexcept {
     const detail::stop_scope scope(stop);
+    std::optional<planner::trace_memo::scope> traced;
+    if (i && !traces.empty()) traced.emplace(traces[i - 1]);
     given(i);
   };
   const function_ref<void(std::size_t)> task = no_throw;
@@ -108,6 +118,19 @@ void share_threads::run(std::size_t n, function_ref<void(std::size_t)> given) {
   for (const auto& w : mine) w->wait();
   const std::lock_guard hold(lock_);
   for (auto& w : mine) idle_.push_back(std::move(w));
+}
+
+void share_threads::run_or_throw(std::size_t n, function_ref<void(std::size_t)> task) {
+  std::vector<std::exception_ptr> failed(n);
+  run(n, [&](std::size_t i) {
+    try {
+      task(i);
+    } catch (...) {
+      failed[i] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& e : failed)
+    if (e) std::rethrow_exception(e);
 }
 
 std::size_t share_threads::started() const {

@@ -25,6 +25,9 @@ class share_threads {
   // system has no more threads the caller does what is left, one after the other.
   void run(std::size_t n, function_ref<void(std::size_t)> task);
 
+  // The same of tasks that may throw: throws what the first of them did.
+  void run_or_throw(std::size_t n, function_ref<void(std::size_t)> task);
+
   std::size_t started() const;  // threads so far
 
  private:

@@ -58,25 +58,33 @@ std::vector<double> rates_of(const std::vector<std::shared_ptr<gpu_session>>& gp
   return rates;
 }
 
+namespace {
+
+// Empty where a part is another session's, or lies on a device that is lost.
+std::vector<share> shares_of(const parted_rows& rows, gpu_set& gpus) {
+  std::vector<share> shares;
+  const auto there = gpus.all();
+  for (const auto& part : rows.parts()) {
+    const auto gpu = std::find_if(there.begin(), there.end(), [&](const auto& g) { return part->on(g->on()); });
+    if (gpu == there.end()) return {};
+    share s;
+    s.gpu = *gpu;
+    s.there = part;
+    s.first = shares.empty() ? 0 : shares.back().first + shares.back().there->size();
+    shares.push_back(std::move(s));
+  }
+  return shares;
+}
+
+}  // namespace
+
 std::vector<share> cut(const planner::branch& b, const std::vector<bool>& fields, gpu_set& gpus, runtime::run_context& context) {
   std::vector<share> shares;
   host_block all;
   if (b.table) {
     const auto it = context.tables.find(b.table);
     if (it == context.tables.end()) return shares;
-    if (const auto parted = std::dynamic_pointer_cast<parted_rows>(it->second.kept)) {
-      const auto there = gpus.all();
-      for (const auto& part : parted->parts()) {
-        const auto gpu = std::find_if(there.begin(), there.end(), [&](const auto& g) { return part->on(g->on()); });
-        if (gpu == there.end()) return {};  // of another session, or lost
-        share s;
-        s.gpu = *gpu;
-        s.there = part;
-        s.first = shares.empty() ? 0 : shares.back().first + shares.back().there->size();
-        shares.push_back(std::move(s));
-      }
-      return shares;
-    }
+    if (const auto parted = std::dynamic_pointer_cast<parted_rows>(it->second.kept)) return shares_of(*parted, gpus);
     if (it->second.kept) return shares;  // of one device, which works on them
     const detail::table& t = it->second.rows;
     all = {rows_of(t), t.owner};
@@ -102,6 +110,45 @@ std::vector<share> cut(const planner::branch& b, const std::vector<bool>& fields
     s.first = s.rows.rows.first;
     shares.push_back(std::move(s));
   }
+  return shares;
+}
+
+std::vector<share> cut_for_rounds(const planner::branch& b, const std::vector<bool>& fields, gpu_set& gpus,
+                                  runtime::run_context& context) {
+  // By the container: under the node the engine keeps copies of one device.
+  const void* const key = b.source->source.get();
+  const auto known = context.copies.find(key);
+  const auto* before = known == context.copies.end() ? nullptr : dynamic_cast<const parted_rows*>(known->second.get());
+  const ir::type* row = source_row(b);
+  const auto has_all = [&](const device_rows& part, const std::vector<input_column>& columns) {
+    return std::all_of(columns.begin(), columns.end(), [&](const input_column& c) { return part.has(c); });
+  };
+  std::vector<share> shares = cut(b, fields, gpus, context);
+  if (shares.size() < 2) return {};
+  const bool columnar = shares.front().rows.rows.columns != nullptr;
+  const auto columns = choose_columns(row, fields, columnar);
+  if (before && has_all(*before->parts().front(), columns))
+    if (auto there = shares_of(*before, gpus); !there.empty()) return there;
+  const auto fits = [&](const share& s) { return s.rows.rows.n * bytes_of_row(row, fields, columnar) <= s.gpu->memory().budget() / 2; };
+  if (!std::all_of(shares.begin(), shares.end(), fits)) return {};
+  try {
+    gpus.threads().run_or_throw(shares.size(), [&](std::size_t i) {
+      share& s = shares[i];
+      const scoped_context here(s.gpu->on());
+      const stream_lease on = s.gpu->lease();
+      s.there = upload_rows(s.gpu, s.rows.rows, row, columns, *on, context);
+      on->synchronize(context.cancel);
+    });
+  } catch (const resource_error&) {
+    context.cancel.check();
+    return {};
+  }
+  std::vector<std::shared_ptr<device_rows>> parts;
+  for (share& s : shares) {
+    s.rows = {};
+    parts.push_back(s.there);
+  }
+  context.copies[key] = std::make_shared<parted_rows>(row, std::move(parts));
   return shares;
 }
 

@@ -4,6 +4,7 @@
 //   const std::vector<share> shares = cut(v.inputs.front(), fields, gpus, context);   // empty: one device is enough
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "gpu_engine/out_of_core/host_blocks.hpp"
@@ -17,6 +18,8 @@ struct share {
   host_block rows;                     // in host memory; rows.first is the number of the first in the source
   std::shared_ptr<device_rows> there;  // or where they lie: on this device
   std::uint64_t first = 0;
+  // What it reads of other vertices in place of all of their rows.
+  std::vector<std::pair<const planner::vertex*, std::shared_ptr<device_rows>>> instead{};
 };
 
 // What goes over the bus in less time than it takes to start a device's share and to put the results together.
@@ -35,5 +38,9 @@ std::vector<double> rates_of(const std::vector<std::shared_ptr<gpu_session>>& gp
 
 // Always the same shares of the same rows over the same devices.
 std::vector<share> cut(const planner::branch& b, const std::vector<bool>& fields, gpu_set& gpus, runtime::run_context& context);
+// The same of a loop's vertex that reads rows in host memory: each device brings its share once, for all rounds. Empty where the devices
+// have no room for them.
+std::vector<share> cut_for_rounds(const planner::branch& b, const std::vector<bool>& fields, gpu_set& gpus,
+                                  runtime::run_context& context);
 
 }  // namespace query::gpu_engine
