@@ -26,10 +26,6 @@ constexpr std::size_t most_small_slots = 64;
 // Threads that keep a bus of 55 GB/s busy, each of which copies 7 to 9 GB/s. More only wait for one another: 1 GiB took 20.6 ms by 8 and
 // 24 ms by 32 threads beside an H200, and four times the CPU time. Those that pick fields read more than they send.
 constexpr double threads_of_a_bus = 8;
-// While several buses are busy the host's memory answers each thread more slowly: 4.3 GB over four buses took 48 ms by 8 threads a bus and
-// 41 ms by 16.
-constexpr double threads_of_each_bus = 16;
-std::atomic<int> uploads{0};  // of all devices, that are under way
 constexpr std::size_t tasks_a_thread = 2;  // of a piece: threads that are a little late do not hold up its copy
 
 // How a transfer is cut: into pieces, one copy of the device each, and these into tasks, one call of fill or take each.
@@ -308,12 +304,7 @@ void transfer::upload_all(std::span<const part> parts, const stream& s, runtime:
     ++state_->transfers;
   }
   if (large.empty()) return;
-  const struct under_way {
-    bool alone = uploads++ == 0;
-    ~under_way() { --uploads; }
-  } now;
-  const double threads_here = now.alone ? threads_of_a_bus : threads_of_each_bus;
-  const double wanted = std::ceil(threads_here * static_cast<double>(read) / static_cast<double>(total));
+  const double wanted = std::ceil(threads_of_a_bus * static_cast<double>(read) / static_cast<double>(total));
   const int by = static_cast<int>(std::min<double>(wanted, threads.concurrency()));
   std::vector<cut> cuts;
   std::size_t pieces = 0, tasks = 0;

@@ -33,8 +33,9 @@ way way_of(const planner::vertex& v) { return static_cast<way>(v.node->step); }
 
 class writer {
  public:
-  writer(kernel_source& k, const planner::vertex& v, const input_layout& in, bool wide_numbers)
-      : k_(k), n_(*v.node), in_(in), number_(wide_numbers ? "u64" : "u32") {}
+  // `exchanged`: rows that devices exchange, which are written as order_by writes them.
+  writer(kernel_source& k, const planner::vertex& v, const input_layout& in, bool wide_numbers, bool exchanged)
+      : k_(k), n_(*v.node), in_(in), number_(wide_numbers ? "u64" : "u32"), exchanged_(exchanged) {}
 
   // Nothing: the numbers are there.
   void write(std::optional<way> w) {
@@ -42,7 +43,15 @@ class writer {
     if (w == way::hash) number_hashes();
     if (w == way::range) by_range();
     else starts_of_numbers();
-    add_gather(k_, "gather_parts", in_, n_.row, {rows(), arg(out, k_.type_name(n_.row) + "*"), order() + "[j]"});
+    const std::string type = k_.type_name(n_.row);
+    if (exchanged_) {
+      add_gather(k_, "gather_parts", in_, n_.row, {rows(), arg(out, type + "*"), order() + "[j]"});
+      return;
+    }
+    k_.include("gpu_primitives/row_writes.cuh");
+    kernel("gather_parts", "  write_rows<256>(" + rows() + ", " + arg(out, type + "*") + ", [&](u64 j) -> " + type +
+                               " {\n    const u64 i = " + order() + "[j];\n    return " +
+                               expressions::part_of(input_rows(k_, in_, 0, "i"), 0, n_.row, k_) + ";\n  });\n");
   }
 
  private:
@@ -102,15 +111,18 @@ class writer {
   const detail::logical& n_;
   const input_layout& in_;
   std::string number_;
+  bool exchanged_;
 };
 
-void generate(kernel_source& k, const planner::vertex& v, const input_layout& in, bool wide_numbers, std::optional<way> w) {
-  writer(k, v, in, wide_numbers).write(w);
+void generate(kernel_source& k, const planner::vertex& v, const input_layout& in, bool wide_numbers, std::optional<way> w,
+              bool exchanged = false) {
+  writer(k, v, in, wide_numbers, exchanged).write(w);
 }
 
 class partitioning {
  public:
-  partitioning(const planner::vertex& v, const device_rows& in, std::optional<way> w, std::size_t parts_wanted, vertex_run& run)
+  partitioning(const planner::vertex& v, const device_rows& in, std::optional<way> w, std::size_t parts_wanted, vertex_run& run,
+               bool exchanged = false)
       : v_(v),
         way_(w),
         run_(run),
@@ -123,7 +135,7 @@ class partitioning {
               : parts_ <= 65536 ? 16
                                 : 32,
               wide_) {
-    generate(k_, v, in.layout(), wide_, w);
+    generate(k_, v, in.layout(), wide_, w, exchanged);
   }
 
   result_rows go() { return go(run_.allocate(n_ * 4)); }
@@ -272,7 +284,7 @@ rows_apart put_apart(const detail::logical& verb, const detail::user_function* k
   if (key) n.functions = {*key};
   planner::vertex v;
   v.node = &n;
-  partitioning making(v, *in, key ? std::optional(way::hash) : std::nullopt, parts, run);
+  partitioning making(v, *in, key ? std::optional(way::hash) : std::nullopt, parts, run, true);
   apart.rows = numbers ? making.go(*numbers) : making.go();
   apart.ends = std::move(making).ends();
   return apart;
