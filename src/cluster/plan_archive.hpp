@@ -26,8 +26,7 @@ namespace query::cluster {
 
 template <bool Writes> class plan_archive {
  public:
-  plan_archive(const planner::machine_graph& g, const program& here, cached_number number_of_cached) requires Writes
-      : here_(&here), number_of_cached_(number_of_cached) {
+  plan_archive(const planner::machine_graph& g, const program& here) requires Writes : here_(&here) {
     for (const auto& v : g.vertices) vertex_numbers_.emplace(v.get(), vertex_numbers_.size());
   }
   plan_archive(std::span<const std::byte> bytes, const program& here, received_plan& plan, kept_of_plans& kept) requires(!Writes)
@@ -288,12 +287,6 @@ template <bool Writes> class plan_archive {
     code(n.rows_call);
     if (n.what == detail::verb::source_file) file(n);
     if (n.what == detail::verb::source_stream) range(n);
-    if (n.what == detail::verb::cached) {
-      std::uint64_t number = 0;
-      if constexpr (Writes) number = (*number_of_cached_)(n.kept_as);
-      value(number);
-      if constexpr (!Writes) n.kept_as = kept_->name_of(number);
-    }
     if (n.what == detail::verb::group_join) {  // the type of the lists of matches
       const auto* lists = static_cast<const ir::type*>(n.source.get());
       type(lists);
@@ -480,7 +473,6 @@ template <bool Writes> class plan_archive {
   const program* here_;
   byte_reader from_{{}};
   received_plan* plan_ = nullptr;
-  std::optional<cached_number> number_of_cached_;
   kept_of_plans* kept_ = nullptr;
   mapped_memory memory_;
   std::unordered_map<const planner::vertex*, std::uint64_t> vertex_numbers_;

@@ -66,7 +66,8 @@ class fingerprinting {
     const std::vector<program::module_name> modules = here_.names();
     if (modules.empty() || modules.front().build_id.empty())
       throw detail::unplaced_error("the program has no build id, by which it would be known again: link it with -Wl,--build-id");
-    code_.put(modules.front().build_id);
+    for (const program::module_name& m : modules)
+      if (const std::string& path = m.path; !path.starts_with("/lib/") && !path.starts_with("/usr/lib/")) code_.put(m.build_id);
     number_of(&last);
     while (next_ < verbs_.size()) {
       context_.cancel.check();
@@ -93,7 +94,8 @@ class fingerprinting {
   void look_at(const logical& n) {
     query_.put(static_cast<std::uint64_t>(n.what));
     query_.put(n.label);
-    for (const std::uint64_t x : {n.count, n.step, n.seed, std::uint64_t{n.all}, std::uint64_t{n.ordered}, std::uint64_t{n.fast_math},
+    const bool ordered = n.ordered && n.checkpoint.empty();
+    for (const std::uint64_t x : {n.count, n.step, n.seed, std::uint64_t{n.all}, std::uint64_t{ordered}, std::uint64_t{n.fast_math},
                                   n.most_rounds, static_cast<std::uint64_t>(n.join)})
       query_.put(x);
     for (const std::uint64_t slot : {n.slot, n.previous_slot, n.next_slot}) query_.put(slot ? number_of_slot(slot) + 1 : 0);
@@ -175,7 +177,15 @@ class fingerprinting {
         rows_.put(std::string_view(static_cast<const char*>(n.source.get()), n.row->size));  // the first; bytes behind it are any
         break;
       case verb::source_file: {
-        const std::filesystem::path path = std::filesystem::absolute(static_cast<const data::file_source*>(n.options.get())->path);
+        const auto& file = *static_cast<const data::file_source*>(n.options.get());
+        const std::filesystem::path path = std::filesystem::absolute(file.path);
+        for (const char c : {file.options.delimiter, file.options.quote}) query_.put(static_cast<std::uint64_t>(c));
+        for (const bool b : {file.options.header, file.options.trim}) query_.put(std::uint64_t{b});
+        query_.put(file.options.null_text);
+        for (const csv_column& c : file.options.columns) {
+          query_.put(c.field);
+          query_.put(c.column);
+        }
         std::error_code missing;  // which the reader reports
         rows_.put(path.string());
         rows_.put(std::filesystem::file_size(path, missing));
@@ -187,7 +197,7 @@ class fingerprinting {
   }
   void table(const detail::table& t) {
     rows_.put(t.n);
-    if (is_packed(*t.type)) return rows_.put(std::string_view(static_cast<const char*>(t.rows), t.n * t.type->size));
+    const bool packed = is_packed(*t.type);
     constexpr std::size_t at_once = std::size_t{4} << 20;
     const std::size_t step = std::max<std::size_t>(at_once / t.type->size, 1);
     for (std::size_t i = 0; i < t.n; i += step) {
@@ -195,6 +205,10 @@ class fingerprinting {
       detail::table some = t;
       some.rows = static_cast<const std::byte*>(t.rows) + i * t.type->size;
       some.n = std::min(step, t.n - i);
+      if (packed) {
+        rows_.put(std::string_view(static_cast<const char*>(some.rows), some.n * t.type->size));
+        continue;
+      }
       for (const runtime::row_page& p : context_.local->pages_of(some, context_))
         rows_.put(std::string_view(p.bytes.as<const char>(), p.bytes.size()));
     }

@@ -62,9 +62,8 @@ std::vector<bool> wanted_of(const detail::logical& source, const planner::machin
 
 }  // namespace
 
-sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here,
-                     cached_number number_of_cached) {
-  plan_archive<true> to(g, here, number_of_cached);
+sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here) {
+  plan_archive<true> to(g, here);
   planner::column_options chosen = forms;
   forms_of(to, chosen);
   const auto rows_follow = [](const planner::branch& b) { return planner::is_divided(b) && !planner::is_range(*b.source); };

@@ -49,9 +49,7 @@ struct sent_plan {
   std::vector<sent_source> sources;
   std::vector<std::shared_ptr<const detail::capture>> captured;  // whose rows are to follow, all of them
 };
-using cached_number = function_ref<std::uint64_t(const std::shared_ptr<const void>& kept_as)>;  // of a cached() query
-sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here,
-                     cached_number number_of_cached);
+sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here);
 
 // Rows that came from the master, as the source of a branch.
 class received_source {

@@ -221,11 +221,15 @@ runtime::vertex_rows read_groups(const planner::vertex& v, runtime::page_feed& f
   group_keeper keeper(v, context);
   std::vector<partial_groups::run> runs;
   const vertex_tasks tasks(context, std::vector<detail::binding>{});
+  // By what the groups take, not by what memory has left now: how they are merged decides their order and the last bits of sums, which have
+  // to be the same when they are computed again. Their tables take several times what their pages do.
+  constexpr std::uint64_t tables_to_pages = 6;
+  const bool may_leave = v.node->key && keeper.store() && from.bytes() > context.pool.limit() / tables_to_pages;
   for (auto some = from.next(); !some.empty(); some = from.next()) {
     const std::size_t before = runs.size();
     runs.resize(before + some.size());
     tasks.for_each(some.size(), [&](std::size_t p) { runs[before + p] = pages.read(*some[p], program); });
-    if (!v.node->key || !keeper.is_tight()) continue;
+    if (!may_leave) continue;
     // All of a sender's in one file, if they go to one.
     const auto kept = keeper.store()->make();
     const auto take = [&](std::size_t, runtime::row_pages page) { keeper.store()->add(kept, std::move(page)); };

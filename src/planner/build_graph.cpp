@@ -265,7 +265,7 @@ class builder {
     }
     check(n);
     const bool outer_order = ordered_;
-    if (in_order_.contains(known_as(n))) ordered_ = true;
+    if (in_order_.contains(known_as(n)) || !n.checkpoint.empty()) ordered_ = true;  // files serve every reader
     else if (ordered_) in_order_.insert(known_as(n));
     const bool ordered = ordered_;
     ordered_ = ordered_ && keeps_order(n.what);

@@ -35,11 +35,14 @@ cached_vertices find_cached_vertices(const planner::machine_graph& graph, sessio
   while (!open.empty()) {
     const vertex& v = *open.back();
     open.pop_back();
-    if (is_cached(v) && (v.partitions == 1 || others_have(v)))
-      if (auto found = session.find_cached(*v.node, v.ordered, part_of(v, partition))) {
+    if (is_cached(v)) {
+      auto found = session.find_cached(*v.node, v.ordered, part_of(v, partition));
+      if (found && (v.partitions == 1 || others_have(v))) {
         cached.found.emplace(&v, std::move(*found));
         continue;
       }
+      if (v.partitions > 1) cached.anew.insert(&v);
+    }
     for (const planner::branch& b : v.inputs) need_branch(b);
     need_captured(v.captures);
     for (const vertex* w : v.body) need(w);

@@ -18,6 +18,7 @@ namespace query::runtime {
 struct cached_vertices {
   std::unordered_map<const planner::vertex*, session_state::cached_rows> found;
   std::unordered_set<const planner::vertex*> spared;  // read by no vertex that still has to run
+  std::unordered_set<const planner::vertex*> anew;    // of several partitions, of which some have no rows: all compute them
 };
 
 bool is_cached(const planner::vertex& v);  // the session keeps its rows, which depend on no loop variable

@@ -18,6 +18,7 @@
 
 #include "ir/type_registry.hpp"
 #include "runtime/checksum.hpp"
+#include "runtime/engine_failure.hpp"
 #include "runtime/local_engine.hpp"
 
 namespace query::runtime {
@@ -79,6 +80,16 @@ std::string number_name(std::uint64_t round) {
   return std::string(10 - std::min<std::size_t>(digits.size(), 10), '0') + digits + std::string(ending);
 }
 
+bool head_of(const std::filesystem::path& file, std::uint64_t& round, fingerprint& of) {
+  open_file in(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  file_head head;
+  if (!in || !in.read(&head, sizeof head) || head.what != file_head().what || head.version != format || head.sum != head.own_sum())
+    return false;
+  round = head.round;
+  of = head.of;
+  return true;
+}
+
 // File systems without files that have no name, as NFS, get one that no reader looks at.
 std::string unnamed_in(const std::filesystem::path& folder, std::uint64_t round) {
   return (folder / (".part-" + std::to_string(::getpid()) + "-" + std::to_string(round))).string();
@@ -93,7 +104,8 @@ checkpoint::checkpoint(const detail::logical& n, const session_state& session, r
   if (!ir::is_described(*n.row))
     fail("rows of " + std::string(n.row->name) + " cannot be written: describe the type by QUERY_RECORD, down to its fields");
   std::error_code trouble;
-  std::filesystem::create_directories(folder_, trouble);
+  std::filesystem::create_directories(all, trouble);
+  if (!trouble && ::mkdir(folder_.c_str(), S_IRWXU) != 0 && errno != EEXIST) trouble.assign(errno, std::generic_category());
   if (trouble || ::access(folder_.c_str(), R_OK | W_OK | X_OK) != 0)
     fail("the folder " + folder_.string() + " cannot be made or written to: " + (trouble ? trouble.message() : std::strerror(errno)));
   try {
@@ -124,47 +136,47 @@ std::vector<std::pair<std::uint64_t, std::filesystem::path>> checkpoint::files()
   return all;
 }
 
-// Empty pages and round 0 where the file is damaged.
-row_pages checkpoint::read(const std::filesystem::path& file, std::uint64_t& round, fingerprint& of) const {
-  round = 0;
-  open_file in(file.c_str(), O_RDONLY);
-  struct stat found {};
+// Of another fingerprint, the head alone is read.
+checkpoint::found checkpoint::read(const std::filesystem::path& file, std::uint64_t& round, fingerprint& of, row_pages& pages) const {
+  open_file in(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  if (!in && errno == ENOENT) return found::gone;
+  struct stat known {};
+  if (!in || ::fstat(in.fd(), &known) != 0) fail(file.string() + " cannot be read: " + std::strerror(errno));
+  if (!S_ISREG(known.st_mode) || known.st_uid != ::geteuid()) fail(file.string() + " is no file of yours; remove it");
   file_head head;
-  if (!in || ::fstat(in.fd(), &found) != 0 || !in.read(&head, sizeof head)) return {};
-  if (head.what != file_head().what || head.version != format || head.sum != head.own_sum()) return {};
+  if (!in.read(&head, sizeof head) || head.what != file_head().what || head.sum != head.own_sum()) return found::damaged;
+  if (head.version != format) fail(file.string() + " is of another version of the library; remove it, or take another name");
   of = head.of;
-  auto left = static_cast<std::uint64_t>(found.st_size) - sizeof head;
-  row_pages pages;
-  if (of != mine_) {
-    round = head.round;
-    return pages;
-  }
+  round = head.round;
+  if (of != mine_) return found::well;
+  auto left = static_cast<std::uint64_t>(known.st_size) - sizeof head;
   std::uint64_t rows = 0;
   for (std::uint64_t p = 0; p < head.pages; ++p) {
     context_->cancel.check();
     page_head of_page;
-    if (left < sizeof of_page || !in.read(&of_page, sizeof of_page)) return {};
+    if (left < sizeof of_page || !in.read(&of_page, sizeof of_page)) return found::damaged;
     left -= sizeof of_page;
-    if (of_page.bytes > left) return {};
+    if (of_page.bytes > left) return found::damaged;
     left -= of_page.bytes;
     row_page page;
     page.rows = of_page.rows;
     page.bytes = context_->pool.allocate(of_page.bytes);
-    if (!in.read(page.bytes.data(), of_page.bytes) || checksum(page.bytes.as<const char>(), of_page.bytes) != of_page.sum) return {};
+    if (!in.read(page.bytes.data(), of_page.bytes) || checksum(page.bytes.as<const char>(), of_page.bytes) != of_page.sum)
+      return found::damaged;
     rows += page.rows;
     pages.push_back(std::move(page));
   }
-  if (rows != head.rows || left) return {};
-  round = head.round;
-  return pages;
+  return rows == head.rows && !left ? found::well : found::damaged;
 }
 
 std::optional<checkpoint::kept> checkpoint::newest(const ir::type* row) {
   for (const auto& [number, file] : files()) {
     std::uint64_t round = 0;
     fingerprint of;
-    const row_pages pages = read(file, round, of);
-    if (round != number) {
+    row_pages pages;
+    const found is = read(file, round, of, pages);
+    if (is == found::gone) continue;
+    if (is == found::damaged || round != number) {
       trouble_ = "the file of round " + std::to_string(number) + " is damaged";
       ::rename(file.c_str(), (file.string() + ".damaged").c_str());  // its round will be kept again
       continue;
@@ -183,25 +195,36 @@ std::optional<checkpoint::kept> checkpoint::newest(const ir::type* row) {
   return std::nullopt;
 }
 
-bool checkpoint::is_worth_it() const {
+bool checkpoint::is_worth_it() {
   constexpr int times = 20;
-  if (writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+  if (writing_.valid()) {
+    if (writing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+    wait();
+  }
   return clock::now() - last_ >= times * cost_;
 }
 
-void checkpoint::keep(std::uint64_t round, const detail::table& rows) {
+void checkpoint::keep(std::uint64_t round, vertex_rows& rows) {
   wait();
   const auto begin = clock::now();
-  row_pages pages = rows.n ? context_->local->pages_of(rows, *context_) : row_pages{};
-  cost_ = clock::now() - begin;
-  writing_ = std::async(std::launch::async, [this, round, n = rows.n, pages = std::move(pages)] { return write(round, n, pages); });
+  try {
+    const detail::table& here = context_->fetched(rows);
+    row_pages pages = here.n ? context_->local->pages_of(here, *context_) : row_pages{};
+    writing_ = std::async(std::launch::async, [this, round, n = here.n, pages = std::move(pages)] { return write(round, n, pages); });
+  } catch (const rows_lost&) {
+    throw;
+  } catch (const resource_error& e) {
+    trouble_ = "round " + std::to_string(round) + " could not be kept: " + e.what();
+  }
   last_ = clock::now();
+  cost_ = last_ - begin;
 }
 
 void checkpoint::wait() {
   if (!writing_.valid()) return;
   const outcome o = writing_.get();
   cost_ += o.took;
+  last_ = clock::now();
   if (o.taken) fail("another program keeps rounds in " + folder_.string() + " at the same time; take another name");
   if (!o.trouble.empty()) trouble_ = o.trouble;
   else ++rounds_kept_;
@@ -211,6 +234,7 @@ checkpoint::outcome checkpoint::write(std::uint64_t round, std::uint64_t rows, c
   const auto begin = clock::now();
   outcome o;
   const auto failed = [&](const char* what) {
+    o.took = clock::now() - begin;
     o.trouble = "round " + std::to_string(round) + " could not be kept: " + what + ": " + std::strerror(errno);
     return o;
   };
@@ -220,7 +244,7 @@ checkpoint::outcome checkpoint::write(std::uint64_t round, std::uint64_t rows, c
   open_file out(folder_.c_str(), O_TMPFILE | O_RDWR, S_IRUSR | S_IWUSR);
   const bool has_name = !out;
   std::optional<open_file> named;
-  if (has_name) named.emplace(part.c_str(), O_CREAT | O_TRUNC | O_RDWR, S_IRUSR | S_IWUSR);
+  if (has_name) named.emplace(part.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR, S_IRUSR | S_IWUSR);
   open_file& to = has_name ? *named : out;
   const struct without_a_part {
     const char* path;
@@ -236,13 +260,21 @@ checkpoint::outcome checkpoint::write(std::uint64_t round, std::uint64_t rows, c
   head.sum = head.own_sum();
   bool well = to && to.write(&head, sizeof head);
   for (const row_page& p : pages) {
+    if (context_->cancel.stopped()) return failed("the query was cancelled");
     const page_head of_page{p.rows, p.bytes.size(), checksum(p.bytes.as<const char>(), p.bytes.size())};
     well = well && to.write(&of_page, sizeof of_page) && to.write(p.bytes.data(), p.bytes.size());
   }
   if (!well || ::fsync(to.fd()) != 0) return failed("its rows cannot be written");
   const std::string from = has_name ? part : "/proc/self/fd/" + std::to_string(to.fd());
   if (::linkat(AT_FDCWD, from.c_str(), folder.fd(), number_name(round).c_str(), AT_SYMLINK_FOLLOW) != 0) {
-    o.taken = errno == EEXIST;
+    const int why = errno;
+    // The same rows may be there: of a program beside this one.
+    std::uint64_t same_round = 0;
+    fingerprint of;
+    const bool exists = why == EEXIST;
+    if (exists && head_of(folder_ / number_name(round), same_round, of) && of == mine_ && same_round == round) return o;
+    o.taken = exists;
+    errno = why;
     return failed("its file gets no name");
   }
   if (::fsync(folder.fd()) != 0) return failed("its name cannot be written");

@@ -50,9 +50,9 @@ class checkpoint {
     detail::table rows;
   };
   std::optional<kept> newest(const ir::type* row);
-  bool is_worth_it() const;
-  // A disk without room, say, costs the round and not the query: told() has the reason.
-  void keep(std::uint64_t round, const detail::table& rows);
+  bool is_worth_it();
+  // A disk or a memory without room, say, costs the round and not the query: told() has the reason.
+  void keep(std::uint64_t round, vertex_rows& rows);
   void wait();               // until what is being written is there
   std::string told() const;  // "begun behind round 12, 3 rounds kept"; "": nothing
 
@@ -60,11 +60,12 @@ class checkpoint {
   using clock = std::chrono::steady_clock;
   struct outcome {
     std::string trouble;
-    bool taken = false;  // by another program
+    bool taken = false;  // by a program whose rows are others
     clock::duration took{};
   };
   outcome write(std::uint64_t round, std::uint64_t rows, const row_pages& pages) const;
-  row_pages read(const std::filesystem::path& file, std::uint64_t& round, fingerprint& of) const;
+  enum class found { well, gone, damaged };
+  found read(const std::filesystem::path& file, std::uint64_t& round, fingerprint& of, row_pages& pages) const;
   std::vector<std::pair<std::uint64_t, std::filesystem::path>> files() const;  // the newest first
   [[noreturn]] void fail(const std::string& what) const;
 

@@ -50,6 +50,11 @@ void executor::begin() {
   if (context_->partition == 0) find_checkpoints();
   cached_ = find_cached_vertices(*graph_, *session_, context_->partition,
                                  [&](const vertex& v) { return !over_ || over_->others_have(v); });
+  if (over_)
+    for (const vertex* v : cached_.anew) {
+      session_->forget_parts(*v->node);
+      over_->make_anew(*v);
+    }
   leave_to_joins(*graph_, *context_);
 }
 
@@ -183,7 +188,7 @@ vertex_rows executor::computed(const vertex& v) {
   vertex_rows rows = run_placed(v);
   session_->keep_cached(*v.node, {rows, v.ordered, v.engine}, part);
   if (const auto files = checkpoints_.find(&v); files != checkpoints_.end()) {
-    files->second.keep(1, context_->fetched(rows));
+    files->second.keep(1, rows);
     files->second.wait();
     session_->note_pieces(v.node, "", files->second.told());
   }
@@ -468,7 +473,7 @@ vertex_rows executor::run_loop(const vertex& v) {
     now = r.next;
     if (!more) break;
     allowed(round);
-    if (files && files->is_worth_it()) files->keep(round, context_->fetched(now));
+    if (files && files->is_worth_it()) files->keep(round, now);
     if (!watched) continue;
     const auto repeated =
         repeated_by(*repeats, [&] { return repeater->repeat(r.next, v.test_result.table ? &r.answer : nullptr, most - round); });

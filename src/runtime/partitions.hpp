@@ -27,6 +27,7 @@ class partitions {
   virtual ~partitions() = default;
   virtual void leads(executor& first) = 0;                             // of a run that begins; others begin too
   virtual bool others_have(const planner::vertex& v) const = 0;        // a cached() one's rows: all but the first
+  virtual void make_anew(const planner::vertex& v) = 0;                // what some of them may have is not to be found
   virtual void run(const planner::vertex& v) = 0;                      // of the first partition's graph, in all its partitions
   virtual void forget(const std::vector<planner::vertex*>& vs) = 0;    // their tables, but those of the first partition
   virtual std::optional<std::uint64_t> rows_of_result() const = 0;     // where all of it are tables as they are, in this process

@@ -241,6 +241,10 @@ void session_state::keep_cached(const detail::logical& n, cached_rows rows, cach
   const std::lock_guard hold(lock_);
   cached_[{n.kept_as.get(), p}] = {n.kept_as, std::move(rows)};
 }
+void session_state::forget_parts(const detail::logical& n) {
+  const std::lock_guard hold(lock_);
+  std::erase_if(cached_, [&](const auto& e) { return e.first.first == n.kept_as.get() && e.first.second.of > 1; });
+}
 void session_state::forget_cached(const detail::logical& n, std::string_view engine) {
   const std::lock_guard hold(lock_);
   const auto it = cached_.find({n.kept_as.get(), cached_part{}});

@@ -81,6 +81,7 @@ class session_state {
   std::shared_ptr<std::mutex> computing(const detail::logical& n);
   void forget_dead();  // gives back what no query names any more
   void keep_cached(const detail::logical& n, cached_rows rows, cached_part p = {});
+  void forget_parts(const detail::logical& n);  // which partitions keep
   // What this engine keeps is lost: who next wants rows that it alone kept computes them again.
   void forget_cached(const detail::logical& n, std::string_view engine);
 

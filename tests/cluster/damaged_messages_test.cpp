@@ -65,7 +65,7 @@ struct recording_cluster final : query::runtime::cluster {
   std::shared_ptr<const prepared> prepare(const query::planner::machine_graph& g,
                                           const query::planner::column_options& forms) const override {
     try {
-      plans.push_back(write_plan(g, forms, program(), [](const auto&) { return std::uint64_t{1}; }).bytes);
+      plans.push_back(write_plan(g, forms, program()).bytes);
     } catch (const cannot_travel& e) {
       throw query::runtime::stays_here{e.why};
     }

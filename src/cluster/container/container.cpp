@@ -232,15 +232,17 @@ class partition_here {
     const program here = program::matching(read_modules(from));
     me_ = from.get<host_id>();
     context_.verify = from.get<std::uint8_t>() != 0;
-    const auto left_to_joins = read_list<std::uint64_t>(from), surely_cached = read_list<std::uint64_t>(from),
-               gone = read_list<std::uint64_t>(from);
+    const auto left_to_joins = read_list<std::uint64_t>(from), kept_as = read_list<std::uint64_t>(from),
+               surely_cached = read_list<std::uint64_t>(from), gone = read_list<std::uint64_t>(from);
+    context_.partition = me_.partition;
+    plan_ = read_plan(from.get_raw(from.left()), here, kept_);
     {
       const std::lock_guard hold(kept_.lock);
       kept_.forget(gone);
+      for (std::size_t i = 0; i + 1 < kept_as.size(); i += 2)
+        if (const detail::logical* n = vertex_at(kept_as[i]).node) const_cast<detail::logical*>(n)->kept_as = kept_.name_of(kept_as[i + 1]);
     }
     session_.forget_dead();
-    context_.partition = me_.partition;
-    plan_ = read_plan(from.get_raw(from.left()), here, kept_);
     for (const std::uint64_t i : surely_cached) context_.surely_cached.insert(&vertex_at(i));
     ranges_ = divide_sources(*plan_.graph, me_.partition, divided::ranges);
     for (const std::uint64_t i : left_to_joins) context_.left_to_joins.insert(&vertex_at(i));

@@ -13,6 +13,14 @@ std::uint64_t cached_parts::number_of(const std::shared_ptr<const void>& kept_as
   return q.number;
 }
 
+std::uint64_t cached_parts::make_anew(const std::shared_ptr<const void>& kept_as) {
+  const std::lock_guard hold(lock_);
+  query& q = queries_[kept_as.get()];
+  if (q.number) gone_.push_back(q.number);
+  q = {kept_as, ++last_, {}};
+  return q.number;
+}
+
 void cached_parts::keeps(std::uint64_t number, std::size_t partition, const std::shared_ptr<local_process>& by) {
   const std::lock_guard hold(lock_);
   for (auto& [at, q] : queries_)

@@ -61,6 +61,7 @@ leader::~leader() {
 
 void leader::leads(runtime::executor& first) {
   leads_ = &first;
+  cached_numbers_.clear();
   if (master_) {
     repaired_before_.hosts += master_->repaired().hosts;
     repaired_before_.tasks += master_->repaired().tasks;
@@ -111,6 +112,10 @@ void leader::begin() {
   for (const auto& v : all_[0].graph->vertices)
     if (v->node && v->node->what == detail::verb::source_file && v->partitions > 1 && !leads_->cached().spared.contains(v.get()))
       place_file(*v);
+}
+
+void leader::make_anew(const vertex& v) {
+  if (sent_) cached_numbers_[&v] = cluster_->cached().make_anew(v.node->kept_as);
 }
 
 bool leader::others_have(const vertex& v) const {

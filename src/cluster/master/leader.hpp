@@ -63,6 +63,7 @@ class leader final : public runtime::partitions {
 
   void leads(runtime::executor& first) override;
   bool others_have(const planner::vertex& v) const override;
+  void make_anew(const planner::vertex& v) override;
   void run(const planner::vertex& v) override;
   void forget(const std::vector<planner::vertex*>& vs) override;
   std::optional<std::uint64_t> rows_of_result() const override;
@@ -119,7 +120,7 @@ class leader final : public runtime::partitions {
   void send_plan(const std::shared_ptr<local_process>& to, const host_id& as);
   void send(const host_id& to, message_kind kind, std::span<const std::byte> what);
   void heard(leader_inbox::said& s);
-  void count_done(const task_id& t, const task_result& r);
+  void count_done(const task_id& t, const host_id& by, const task_result& r);
   void named(function_ref<void()> f);
   [[noreturn]] void raise();
 
@@ -135,6 +136,7 @@ class leader final : public runtime::partitions {
 
   // Of a run.
   const runtime::executor* leads_ = nullptr;
+  std::unordered_map<const planner::vertex*, std::uint64_t> cached_numbers_;  // of cached() ones, as processes know their rows
   std::uint64_t query_ = 0;
   bool begun_ = false;
   const planner::vertex* waits_for_ = nullptr;  // null: the terminal verb

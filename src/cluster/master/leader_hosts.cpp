@@ -92,12 +92,16 @@ void leader::send_plan(const std::shared_ptr<local_process>& to, const host_id& 
   write_list(head, left_to_joins);
   const runtime::cached_vertices& cached = leads_->cached();
   std::vector<std::uint64_t> surely_cached;
+  std::vector<std::uint64_t> kept_as;  // vertices and numbers
+  for (const auto& [v, number] : cached_numbers_) kept_as.insert(kept_as.end(), {numbers_.at(v), number});
   for (const auto& [v, rows] : cached.found) {
     if (v->partitions == 1) continue;
+    kept_as.insert(kept_as.end(), {numbers_.at(v), cluster_->cached().number_of(v->node->kept_as)});
     // It began after the others were asked.
     if (!cluster_->keeps_cached(*v->node, as.partition, to)) throw runtime::rows_lost("cached rows were lost with a process", "cluster");
     surely_cached.push_back(numbers_.at(v));
   }
+  write_list(head, kept_as);
   write_list(head, surely_cached);
   write_list(head, cluster_->cached().gone());
   to->send(message_kind::plan, query_, context.cancel, head.bytes(), plan.bytes);
@@ -165,7 +169,7 @@ void leader::heard(leader_inbox::said& s) {
     case message_kind::done: {
       task_id t;
       task_result r = read_result(from, t);
-      count_done(t, r);
+      count_done(t, s.from, r);
       return tell(task_done{t, s.from, std::move(r)});
     }
     case message_kind::missing: {

@@ -93,7 +93,7 @@ void leader::work_here() {
     if (left) progressed();
     else r = p.work->work(t);
     well = true;
-    count_done(t.id, r);
+    count_done(t.id, {partition, 1}, r);
     tell(task_done{t.id, {partition, 1}, std::move(r)});
   } catch (const runtime::rows_lost&) {
     throw;
@@ -160,17 +160,16 @@ void leader::raise() {
   throw runtime::process_lost(f.why);
 }
 
-void leader::count_done(const task_id& t, const task_result& r) {
+void leader::count_done(const task_id& t, const host_id& by, const task_result& r) {
   for (const block_size& b : r.blocks) {
     session_->sent_rows += b.rows;
     session_->sent_bytes += b.bytes;
   }
   if (is_here(t.partition) || !vertices_.contains(t.step)) return;
   const planner::vertex& v = *vertices_.at(t.step);
-  if (runtime::is_cached(v)) {
-    cached_parts& cached = cluster_->cached();
-    cached.keeps(cached.number_of(v.node->kept_as), t.partition, there_[t.partition].process);
-  }
+  const auto kept_as = cached_numbers_.find(&v);
+  if (kept_as != cached_numbers_.end() && there_[t.partition].as == by)
+    cluster_->cached().keeps(kept_as->second, t.partition, there_[t.partition].process);
   progressed();
 }
 

@@ -36,7 +36,7 @@ std::shared_ptr<const runtime::cluster::prepared> session_cluster::prepare(const
   try {
     const program here;
     made->modules = here.names();
-    made->plan = write_plan(g, forms, here, [&](const std::shared_ptr<const void>& kept_as) { return cached_.number_of(kept_as); });
+    made->plan = write_plan(g, forms, here);
   } catch (const verb_stays& e) {
     throw runtime::stays_here{(e.verb ? e.verb->label + " (" + detail::place_of(e.verb->where) + "): " : "") + e.why};
   } catch (const cannot_travel& e) {
