@@ -325,21 +325,45 @@ void select_rows(collected_columns& rows, const permutation& numbers, const vert
   rows.pieces = std::move(all);
 }
 
-collected_values::collected_values(const detail::user_function& f, const column_list& rows, const vertex_tasks& tasks) : type_(f.result) {
-  const column_values values(f, rows.schema());
-  if (rows.pieces().size() == 1) base_ = values.in_place(rows.pieces().front().columns);
-  if (base_) return;
-  computed_.emplace(construct_rows(type_, static_cast<std::size_t>(rows.size()), tasks, [&](std::size_t first, std::size_t n, void* out) {
+collected_keys::collected_keys(const detail::user_function& f, key_equality custom, const collected_columns& rows,
+                               const vertex_tasks& tasks)
+    : runs_(f.result, custom) {
+  if (add_in_place(f, rows)) return;
+  runs_ = key_runs(f.result, custom);
+  const column_values values(f, rows.schema);
+  const auto list = rows.list(nullptr);
+  const auto size = static_cast<std::size_t>(rows.rows());
+  computed_.emplace(construct_rows(f.result, size, tasks, [&](std::size_t first, std::size_t n, void* out) {
     interpreter::scratch scratch;
-    new_rows made(type_, out);
-    rows.each_batch(first, n, column_batch_rows, [&](const column_batch& b) {
+    new_rows made(f.result, out);
+    list->each_batch(first, n, column_batch_rows, [&](const column_batch& b) {
       tasks.cancel().check();
       values.map(b.columns, b.n, made.end(), scratch);
       made.grow(b.n);
     });
     made.release();
   }));
-  base_ = computed_->data();
+  const key_part whole = side_by_side(*f.result, computed_->data());
+  runs_.add({&whole, 1}, size);
+}
+
+// False: some part is computed, or may be missing, or the user's equality wants keys that are whole.
+bool collected_keys::add_in_place(const detail::user_function& f, const collected_columns& rows) {
+  const auto key = planner::project(f, rows.schema);
+  if (!key) return false;
+  for (const planner::projected_part& part : key->parts)
+    if (part.computed || part.wraps || part.otherwise || (runs_.custom() && part.type != f.result)) return false;
+  std::vector<key_part> parts;
+  for (const column_list::piece& piece : rows.pieces) {
+    parts.clear();
+    for (const planner::projected_part& part : key->parts) {
+      const column& c = piece.columns[part.column];
+      if (c.optional || c.wraps) return false;
+      parts.push_back({part.type, part.to, static_cast<const std::byte*>(c.base) + part.within, c.stride, c.select, true});
+    }
+    runs_.add(parts, piece.n);
+  }
+  return true;
 }
 
 }  // namespace query::cpu

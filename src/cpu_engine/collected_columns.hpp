@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cpu_engine/column_list.hpp"
+#include "cpu_engine/key_runs.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
@@ -40,17 +41,16 @@ void reverse_rows(collected_columns& rows, const vertex_tasks& tasks);
 // Of all rows those with these numbers, which ascend.
 void select_rows(collected_columns& rows, const permutation& numbers, const vertex_tasks& tasks);
 
-// The values of a traced function of all rows, side by side: where they lie, or computed.
-class collected_values {
+// The keys of collected rows: where they lie, or computed. The rows must outlive them.
+class collected_keys {
  public:
-  collected_values(const detail::user_function& f, const column_list& rows, const vertex_tasks& tasks);
-  const ir::type* type() const { return type_; }
-  const void* base() const { return base_; }
-  const void* at(std::size_t i) const { return row_at(base_, type_, i); }
+  collected_keys(const detail::user_function& f, key_equality custom, const collected_columns& rows, const vertex_tasks& tasks);
+  const key_runs& runs() const { return runs_; }
 
  private:
-  const ir::type* type_;
-  const void* base_ = nullptr;
+  bool add_in_place(const detail::user_function& f, const collected_columns& rows);
+
+  key_runs runs_;
   std::optional<rows_buffer> computed_;
 };
 

@@ -145,7 +145,7 @@ double groups_of_all(double seen, double rows) {
 class group_sample final : public column_sink {
  public:
   group_sample(const detail::logical& n, const column_key& key, runtime::buffer_pool& pool)
-      : key_(key, pool), groups_(n.key, pool, equality_of(n.keys), true) {}
+      : key_(key, pool), groups_(n.key, pool, equality_of(n.keys), grouper::keep::parts) {}
 
   double estimate(pipeline& p) {
     constexpr std::size_t places = 8, rows_a_place = 1 << 11;

@@ -31,7 +31,7 @@ class group_table {
               const column_key* columns = nullptr)
       : node_(&n),
         key_(&key),
-        groups(n.key, pool, equality_of(n.keys), program.gives_columns()),
+        groups(n.key, pool, equality_of(n.keys), program.gives_columns() ? grouper::keep::parts : grouper::keep::whole),
         states_(program.states(pool)),
         keys_(n.key, pool) {
     if (columns) key_columns_.emplace(*columns, pool);

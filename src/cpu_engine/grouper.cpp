@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,7 @@
 
 #include "cpu_engine/key_tables.hpp"
 #include "cpu_engine/key_words.hpp"
+#include "cpu_engine/packed_keys.hpp"
 
 namespace query::cpu {
 namespace {
@@ -32,17 +34,45 @@ struct block {
 class key_table {
   using form = key_words::form;
 
-  // equals(id, row): is the key of that id the row's?
-  template <class Equals>
-  auto same_key(const block& b, std::size_t i, const wide_word& w, const Equals& equals) const {
-    const bool ambiguous = key_words::ambiguous(form_, w);
-    return [ambiguous, row = b.first + i, &equals](std::uint32_t id) { return !ambiguous || equals(id, row); };
-  }
+  // The keys of a block that words may not tell apart, and those of the table: packed, else in the block or stored.
+  struct compared {
+    const key_table& table;
+    const block& b;
+    const wide_word* words;
+    packed_keys::places at;
+    std::size_t stored;                    // keys
+    const std::uint32_t* added = nullptr;  // rows of the block, whose keys are those that follow
+
+    compared(const key_table& t, const block& of, const wide_word* w, std::size_t stored_keys, const std::uint32_t* added_rows = nullptr)
+        : table(t), b(of), words(w), stored(stored_keys), added(added_rows) {
+      if (t.packed_) at = t.packed_->places_of(of.keys, of.first);
+    }
+    bool ambiguous(std::size_t i) const { return key_words::ambiguous(table.form_, words[i]); }
+    bool equal(std::uint32_t id, std::size_t i) const {
+      if (!ambiguous(i)) return true;
+      if (table.packed_->has(id)) return table.packed_->equal(id, at, i);
+      if (id < stored) return table.words_.equal(b.keys, b.first + i, b.stored, id);
+      return table.words_.equal(b.keys, b.first + i, b.keys, b.first + added[id - stored]);
+    }
+    auto with(std::size_t i) const {
+      return [this, i](std::uint32_t id) { return equal(id, i); };
+    }
+  };
 
  public:
-
-  key_table(const ir::type& key, runtime::buffer_pool& pool, key_equality custom)
-      : words_(key, custom), pool_(&pool), form_(words_.first_form()), dense_(words_.integral()), narrow_(pool), word_(pool), wide_(pool) {}
+  // stored: all keys that the table has are there when it is asked. Else they stay where they are.
+  key_table(const ir::type& key, runtime::buffer_pool& pool, key_equality custom, bool stored)
+      : words_(key, custom),
+        custom_(custom),
+        pool_(&pool),
+        stored_(stored),
+        form_(stored || !words_.may_hash() ? words_.first_form() : words_.hash_form()),
+        dense_(words_.integral()),
+        narrow_(pool),
+        word_(pool),
+        wide_(pool) {
+    if (form_ >= form::string) pack();
+  }
 
   std::size_t size() const { return size_; }
 
@@ -66,14 +96,17 @@ class key_table {
       widen(b);
     }
     wide_word words[block_keys];
-    if (form_ == form::hashed && b.hashes)
-      for (std::size_t i = 0; i < b.n; ++i) words[i] = {b.hashes[i], 0};
-    else
-      while (words_.encode(form_, b.keys, b.first, b.n, words) != 0) widen(b);
-    const auto equals = [&](std::uint32_t id, std::size_t row) {
-      return id < before ? words_.equal(b.keys, row, b.stored, id) : words_.equal(b.keys, row, b.keys, b.first + added[id - before]);
-    };
-    insert_tagged(b, words, equals, note);
+    while (words_.encode(form_, b.keys, b.first, b.n, words, nullptr, b.hashes) != 0) widen(b);
+    wide_.make_room(b.n);
+    const compared keys(*this, b, words, before, added);
+    ahead_of_tagged(keys, [&](std::size_t i, std::uint64_t h) {
+      const std::uint32_t id = wide_.find_or_insert(words[i], h, keys.with(i));
+      if (id == size_ && packed_) {
+        if (keys.ambiguous(i)) packed_->add(keys.at, i);
+        else packed_->skip();
+      }
+      note(id, i);
+    });
     added_count = size_ - before;
   }
 
@@ -93,11 +126,9 @@ class key_table {
       }
     } else {
       wide_word words[block_keys];
-      misfits = words_.encode(form_, b.keys, b.first, b.n, words, misfit);
-      const auto equals = [&](std::uint32_t id, std::size_t row) { return words_.equal(b.keys, row, b.stored, id); };
-      ahead(wide_, b.n, [&](std::size_t i) { return tagged_table::hash(words[i]); }, [&](std::size_t i, std::uint64_t h) {
-        ids[i] = wide_.find(words[i], h, same_key(b, i, words[i], equals));
-      });
+      misfits = words_.encode(form_, b.keys, b.first, b.n, words, misfit, b.hashes);
+      const compared keys(*this, b, words, size_);
+      ahead_of_tagged(keys, [&](std::size_t i, std::uint64_t h) { ids[i] = wide_.find(words[i], h, keys.with(i)); });
     }
     if (misfits != 0)
       for (std::size_t i = 0; i < b.n; ++i)
@@ -122,7 +153,7 @@ class key_table {
     return k;
   }
 
-  bool hashes() const { return form_ == form::hashed; }
+  bool hashes() const { return words_.may_hash(); }
 
   void reserve(std::size_t keys) {
     expected_ = keys;
@@ -142,6 +173,7 @@ class key_table {
     narrow_.clear();
     word_.clear();
     wide_.clear();
+    if (packed_) packed_->clear();
   }
 
  private:
@@ -153,12 +185,35 @@ class key_table {
     }
     std::uint64_t hashes[block_keys];
     for (std::size_t i = 0; i < n; ++i) hashes[i] = hash(i);
-    constexpr std::size_t d = prefetch_distance;
-    for (std::size_t i = 0; i < std::min(n, 2 * d); ++i) table.prefetch(hashes[i]);
+    constexpr std::size_t d = 2 * prefetch_distance;
+    for (std::size_t i = 0; i < std::min(n, d); ++i) table.prefetch(hashes[i]);
     for (std::size_t i = 0; i < n; ++i) {
-      if (i + 2 * d < n) table.prefetch(hashes[i + 2 * d]);
-      if constexpr (requires { table.prefetch_word(hashes[0]); })
-        if (i + d < n) table.prefetch_word(hashes[i + d]);
+      if (i + d < n) table.prefetch(hashes[i + d]);
+      visit(i, hashes[i]);
+    }
+  }
+  // The same of words whose keys may have to be compared.
+  template <class Visit> void ahead_of_tagged(const compared& keys, const Visit& visit) const {
+    const std::size_t n = keys.b.n;
+    if (!packed_ && !wide_.large()) {
+      for (std::size_t i = 0; i < n; ++i) visit(i, tagged_table::hash(keys.words[i]));
+      return;
+    }
+    std::uint64_t hashes[block_keys];
+    for (std::size_t i = 0; i < n; ++i) hashes[i] = tagged_table::hash(keys.words[i]);
+    constexpr std::size_t d = prefetch_distance;
+    for (std::size_t i = 0; i < std::min(n, 3 * d); ++i) wide_.prefetch(hashes[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i + 3 * d < n) wide_.prefetch(hashes[i + 3 * d]);
+      if (const std::size_t j = i + 2 * d; j < n) {
+        wide_.prefetch_word(hashes[j]);
+        if (packed_ && keys.ambiguous(j))
+          if (const std::uint32_t id = wide_.guess(hashes[j]); id != no_id) packed_->prefetch(id);
+      }
+      if (const std::size_t j = i + d; packed_ && j < n && keys.ambiguous(j)) {
+        packed_->prefetch_characters(keys.at, j);
+        if (const std::uint32_t id = wide_.guess(hashes[j]); id != no_id) packed_->prefetch_bytes(id);
+      }
       visit(i, hashes[i]);
     }
   }
@@ -177,14 +232,6 @@ class key_table {
     }
     ahead(table, n, [&](std::size_t i) { return table.hash(static_cast<Word>(words[i])); },
           [&](std::size_t i, std::uint64_t h) { ids[i] = table.find(static_cast<Word>(words[i]), h); });
-  }
-
-  template <class Equals, class Note>
-  void insert_tagged(const block& b, const wide_word* words, const Equals& equals, const Note& note) {
-    wide_.make_room(b.n);
-    ahead(wide_, b.n, [&](std::size_t i) { return tagged_table::hash(words[i]); }, [&](std::size_t i, std::uint64_t h) {
-      note(wide_.find_or_insert(words[i], h, same_key(b, i, words[i], equals)), i);
-    });
   }
 
   // Dense: makes the array cover the words, or says that their range is not worth an array.
@@ -244,6 +291,10 @@ class key_table {
     dense_ = false;
   }
 
+  void pack() {
+    packed_.emplace(words_.type(), custom_, *pool_, stored_ ? packed_keys::keep::short_keys : packed_keys::keep::all);
+  }
+
   // Moves all keys to the next form: a string came that is too long for this one.
   void widen(const block& b) {
     form_ = words_.next(form_);
@@ -251,18 +302,26 @@ class key_table {
     word_ = slot_table<std::uint64_t>(*pool_);
     wide_ = tagged_table(*pool_);
     wide_.make_room(std::max(size_ + b.n, expected_));
+    pack();
     wide_word words[block_keys];
     const detail::stop_point stop;
     for (std::size_t id = 0; id < size_; id += block_keys) {
       stop.check();
       const std::size_t m = std::min(block_keys, size_ - id);
       words_.encode(form_, b.stored, id, m, words);
-      for (std::size_t i = 0; i < m; ++i) wide_.insert(words[i]);
+      const packed_keys::places at = packed_->places_of(b.stored, id);
+      for (std::size_t i = 0; i < m; ++i) {
+        wide_.insert(words[i]);
+        if (key_words::ambiguous(form_, words[i])) packed_->add(at, i);
+        else packed_->skip();
+      }
     }
   }
 
   key_words words_;
+  key_equality custom_;
   runtime::buffer_pool* pool_;
+  bool stored_;
   form form_;
   bool dense_;
   std::size_t size_ = 0, expected_ = 0;
@@ -271,11 +330,15 @@ class key_table {
   slot_table<std::uint32_t> narrow_;
   slot_table<std::uint64_t> word_;
   tagged_table wide_;
+  std::optional<packed_keys> packed_;  // where words may be hashes
 };
 
-grouper::grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom, bool in_parts)
-    : key_(key), table_(std::make_unique<key_table>(*key, pool, custom)), stored_(key, pool, in_parts) {
-  if (!key->trivial && (key->life.copy == nullptr || key->life.move == nullptr || key->life.destroy == nullptr))
+grouper::grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom, keep what)
+    : key_(key),
+      table_(std::make_unique<key_table>(*key, pool, custom, what != keep::nothing)),
+      stores_(what != keep::nothing),
+      stored_(key, pool, what != keep::whole) {
+  if (stores_ && !key->trivial && (key->life.copy == nullptr || key->life.move == nullptr || key->life.destroy == nullptr))
     throw detail::unplaced_error("the key type cannot be copied: " + std::string(key->name));
 }
 grouper::~grouper() = default;
@@ -293,7 +356,8 @@ void grouper::find_or_insert(key_view keys, std::size_t first, std::size_t n, st
     const block b{keys, first + done, std::min(block_keys, n - done), stored_.view(), hashes ? hashes + done : nullptr};
     std::size_t count = 0;
     table_->find_or_insert(b, ids + done, added, count);
-    if (count > 0) stored_.append(keys, first + done, {added, count});
+    if (count > 0 && stores_) stored_.append(keys, first + done, {added, count});
+    size_ += count;
   }
 }
 
@@ -302,12 +366,12 @@ bool grouper::hashes() const { return table_->hashes(); }
 
 void grouper::find(const void* keys, std::size_t n, std::uint32_t* ids) const {
   const key_part whole = side_by_side(*key_, keys);
-  find(key_view(&whole, 1), n, ids);
+  find(key_view(&whole, 1), 0, n, ids);
 }
 
-void grouper::find(key_view keys, std::size_t n, std::uint32_t* ids) const {
+void grouper::find(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, const std::uint64_t* hashes) const {
   for (std::size_t done = 0; done < n; done += block_keys)
-    table_->find({keys, done, std::min(block_keys, n - done), stored_.view()}, ids + done);
+    table_->find({keys, first + done, std::min(block_keys, n - done), stored_.view(), hashes ? hashes + done : nullptr}, ids + done);
 }
 
 void grouper::expect_sparse() { table_->expect_sparse(); }
@@ -316,6 +380,7 @@ void grouper::reserve(std::size_t keys) { table_->reserve(keys); }
 void grouper::clear() {
   stored_.clear();
   table_->clear();
+  size_ = 0;
 }
 
 }  // namespace query::cpu

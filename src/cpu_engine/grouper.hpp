@@ -2,7 +2,8 @@
 //
 // The table is chosen by the key: integers of a small range index an array; keys of up to 8 and up to 16
 // bytes, packed, lie in plain slots; so do strings, by length, with a comparison only for those over 15 characters;
-// anything else goes through tagged slots to dense entries. A table that outgrows its choice moves to the next one.
+// anything else goes through tagged slots to dense entries. What must be compared lies packed (packed_keys.hpp). A table that
+// outgrows its choice moves to the next one.
 // One thread at a time; find() may run on several.
 //
 //   grouper groups(ir::describe<std::string>(), pool);
@@ -29,9 +30,12 @@ class grouper {
  public:
   static constexpr std::uint32_t absent = ~0u;
 
+  // parts: all keys come as the same parts, and are kept so (stored_keys.hpp). nothing: all keys stay where they are until the grouper
+  // has gone; it gives their numbers, not the keys.
+  enum class keep : std::uint8_t { whole, parts, nothing };
   // Throws user_error if the type is neither hashable nor given an equality, or cannot be copied. `key` and `pool` must
-  // outlive the grouper. in_parts: all keys come as the same parts, and are kept so (stored_keys.hpp).
-  grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom = {}, bool in_parts = false);
+  // outlive the grouper.
+  grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom = {}, keep what = keep::whole);
   ~grouper();
   grouper(grouper&&) noexcept;
   grouper& operator=(grouper&&) noexcept;
@@ -46,13 +50,13 @@ class grouper {
 
   // Writes ids, `absent` for unknown keys.
   void find(const void* keys, std::size_t n, std::uint32_t* ids) const;
-  void find(key_view keys, std::size_t n, std::uint32_t* ids) const;
+  void find(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, const std::uint64_t* hashes = nullptr) const;
 
   // For keys that are single integers (detail::integer_key), while their tables are small enough to be searched without
   // prefetching; else empty. Valid until the next find_or_insert, reserve or clear.
   detail::known_keys known() const;
 
-  std::size_t size() const { return stored_.size(); }
+  std::size_t size() const { return size_; }
   key_view stored() const { return stored_.view(); }  // by id; moves when the table grows
   // Whole keys: size() values of K.
   const void* keys() const { return stored_.whole(); }
@@ -67,7 +71,9 @@ class grouper {
  private:
   const ir::type* key_;
   std::unique_ptr<key_table> table_;
+  bool stores_;
   stored_keys stored_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace query::cpu

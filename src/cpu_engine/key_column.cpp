@@ -35,20 +35,4 @@ key_column::key_column(const detail::user_function& f, bool interpreted, const d
   base_ = computed_->data();
 }
 
-key_column::key_column(const detail::user_function& f, bool interpreted, const detail::table& first, const detail::table& second,
-                       const vertex_tasks& tasks)
-    : type_(f.result), stride_(f.result->size), n_(first.n + second.n) {
-  const function_calls calls(f, interpreted, false);
-  computed_.emplace(construct_rows(type_, n_, tasks, [&](std::size_t from, std::size_t k, void* out) {
-    interpreter::scratch scratch;
-    new_rows made(type_, out);
-    const std::size_t of_first = from < first.n ? std::min(k, first.n - from) : 0;
-    if (of_first) calls.map(row_at(first, from), nullptr, of_first, out, scratch);
-    made.grow(of_first);
-    if (k > of_first) calls.map(row_at(second, from + of_first - first.n), nullptr, k - of_first, made.end(), scratch);
-    made.release();
-  }));
-  base_ = computed_->data();
-}
-
 }  // namespace query::cpu

@@ -20,9 +20,6 @@ class key_column {
 
   // The table's rows must outlive the column.
   key_column(const detail::user_function& f, bool interpreted, const detail::table& rows, const vertex_tasks& tasks, layout wanted);
-  // The same key of the rows of two tables, one after the other; adjacent.
-  key_column(const detail::user_function& f, bool interpreted, const detail::table& first, const detail::table& second,
-             const vertex_tasks& tasks);
 
   const ir::type* type() const { return type_; }
   const void* base() const { return base_; }

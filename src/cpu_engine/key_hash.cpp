@@ -28,12 +28,7 @@ std::uint64_t hash_bytes(const char* at, std::size_t n) {
   return combine(combine(hash, last[0]) + combine(other, last[1]), 0);
 }
 
-// Parts of a key that lie at fixed places.
-struct leaf {
-  const ir::type* type;
-  std::size_t offset;
-};
-void find_leaves(const ir::type& t, std::size_t offset, std::vector<leaf>& out) {
+void find_leaves(const ir::type& t, std::size_t offset, std::vector<key_leaf>& out) {
   if (t.k == ir::kind::record) {
     for (const ir::field& f : t.fields()) find_leaves(*f.of, offset + f.offset, out);
   } else if (t.k == ir::kind::array) {
@@ -51,6 +46,16 @@ bool all_equal(std::size_t n, F&& equal) {
 }
 
 }  // namespace
+
+std::vector<key_leaf> leaves_of(const ir::type& key) {
+  std::vector<key_leaf> leaves;
+  find_leaves(key, 0, leaves);
+  return leaves;
+}
+
+bool key_equality::same(const ir::type& key, const void* a, const void* b) const {
+  return (sees_nulls || (!is_null(key, a) && !is_null(key, b))) && equal(context, a, b);
+}
 
 bool hashable(const ir::type& t) {
   switch (t.k) {
@@ -109,11 +114,10 @@ void hash_keys(const ir::type& t, key_view keys, std::size_t first, std::size_t 
   }
   if (!hashable(t)) throw detail::unplaced_error("the key type is not hashable: " + std::string(t.name));
   if (n == 0) return;  // and there may be no keys to point to
-  std::vector<leaf> leaves;
-  find_leaves(t, 0, leaves);
+  const std::vector<key_leaf> leaves = leaves_of(t);
   const bool single = leaves.size() == 1;
   std::fill_n(out, n, std::uint64_t{0});
-  for (const leaf& l : leaves) {
+  for (const key_leaf& l : leaves) {
     const auto add = [&](std::size_t i, std::uint64_t hash) { out[i] = single ? hash : combine(out[i], hash); };
     with_places(part_at(keys, l.offset, first), [&](const auto& at) {
       if (ir::is_arithmetic(l.type->k)) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <query/detail/known_keys.hpp>
 #include <query/detail/type.hpp>
@@ -23,7 +24,15 @@ struct key_equality {
   const void* context = nullptr;
   bool sees_nulls = true;  // else keys that are null, or have a null part, are equal to nothing, and are not handed to the functions
   explicit operator bool() const { return equal != nullptr; }
+  bool same(const ir::type& key, const void* a, const void* b) const;
 };
+
+// Parts of a key that lie at fixed places: no records or arrays.
+struct key_leaf {
+  const ir::type* type;
+  std::size_t offset;
+};
+std::vector<key_leaf> leaves_of(const ir::type& key);
 
 // Can keys of this type be hashed and compared without the user's functions?
 bool hashable(const ir::type& type);

@@ -144,6 +144,12 @@ class tagged_table {
     if (s.id != no_id) __builtin_prefetch(words_.as<wide_word>() + s.id);
   }
 
+  // What a look-up is likely to find, or no_id.
+  std::uint32_t guess(std::uint64_t hash) const {
+    const slot s = slots_.as<slot>()[hash & mask_];
+    return s.tag == tag(hash) ? s.id : no_id;
+  }
+
   // `equal(id)` compares the key in hand with key `id`; called when words and tags are equal.
   template <class Equal>
   std::uint32_t find(const wide_word& w, std::uint64_t hash, const Equal& equal) const {

@@ -11,15 +11,19 @@
 namespace query::cpu {
 namespace {
 
-constexpr unsigned short_characters = 7;
+constexpr unsigned short_characters = 7, long_characters = 15;
 constexpr std::size_t block_keys = 1024;
+constexpr std::size_t ahead = 16;  // strings that a loop fetches
 
 }  // namespace
 
 key_words::key_words(const ir::type& key, key_equality custom) : type_(&key), custom_(custom) {
   if (custom_) return;
   if (!hashable(key)) throw detail::unplaced_error("the key type is not hashable: " + std::string(key.name));
-  if (!add(key, 0)) return;
+  if (!add(key, 0)) {
+    parts_.clear();
+    return;
+  }
   first_ = bits_ <= 32 ? form::narrow : bits_ <= 64 ? form::word : form::wide;
   integral_ = ir::is_integer(key.k) || key.k == ir::kind::boolean || bits_ <= 16;
 }
@@ -35,19 +39,18 @@ bool key_words::add(const ir::type& t, std::size_t offset) {
   }
   const std::optional<unsigned> bits = t.k == ir::kind::string ? (short_characters + 1) * 8 : fixed_bits(t);
   if (!bits || bits_ + *bits > 128) return false;
+  strings_ = strings_ || t.k == ir::kind::string;
   parts_.push_back({&t, offset, *bits});
   bits_ += *bits;
   return true;
 }
 
 key_words::form key_words::next(form f) const {
-  return f == form::word && type_->k == ir::kind::string ? form::string : form::hashed;
+  return f == form::word ? hash_form() : form::hashed;
 }
 
 bool key_words::equal(const void* a, const void* b) const {
-  if (!custom_) return equal_keys(*type_, a, b);
-  if (!custom_.sees_nulls && (is_null(*type_, a) || is_null(*type_, b))) return false;
-  return custom_.equal(custom_.context, a, b);
+  return custom_ ? custom_.same(*type_, a, b) : equal_keys(*type_, a, b);
 }
 
 bool key_words::equal(key_view a, std::size_t i, key_view b, std::size_t j) const {
@@ -97,28 +100,33 @@ std::size_t key_words::encode(form, key_view keys, std::size_t first, std::size_
   return pack_parts(keys, first, n, out, misfit);
 }
 
-std::size_t key_words::encode(form f, key_view keys, std::size_t first, std::size_t n, wide_word* out, std::uint8_t* misfit) const {
+std::size_t key_words::encode(form f, key_view keys, std::size_t first, std::size_t n, wide_word* out, std::uint8_t* misfit,
+                              const std::uint64_t* hashes) const {
   if (f == form::wide) return pack_parts(keys, first, n, out, misfit);
   if (misfit != nullptr) std::memset(misfit, 0, n);
   if (f == form::string) {
-    with_places(part_at(keys, 0, first), [&](const auto& at) {
+    with_places(part_at(keys, parts_.front().offset, first), [&](const auto& at) {
+      const auto text = [&](std::size_t i) -> const std::string& { return *reinterpret_cast<const std::string*>(at(i)); };
       for (std::size_t i = 0; i < n; ++i) {
-        const auto& s = *reinterpret_cast<const std::string*>(at(i));
-        if (s.size() <= 15) {
-          const u128 word = string_word(s, 15);
+        // Rows by number lie anywhere, and so do their characters.
+        if (i + 2 * ahead < n) __builtin_prefetch(at(i + 2 * ahead));
+        if (!hashes && i + ahead < n) __builtin_prefetch(text(i + ahead).data());
+        const std::string& s = text(i);
+        if (s.size() <= long_characters) {
+          const u128 word = string_word(s, long_characters);
           out[i] = {static_cast<std::uint64_t>(word >> 64), static_cast<std::uint64_t>(word)};
         } else {
-          out[i] = {load<std::uint64_t>(s.data()), hash_key(*type_, &s) | 0xff};
+          out[i] = {hashes ? hashes[i] : hash_key(*parts_.front().type, &s), ambiguous_length};
         }
       }
     });
     return 0;
   }
-  std::uint64_t hashes[block_keys];
   for (std::size_t done = 0; done < n; done += block_keys) {
     const std::size_t m = std::min(block_keys, n - done);
-    hash_keys(*type_, keys, first + done, m, hashes, custom_);
-    for (std::size_t i = 0; i < m; ++i) out[done + i] = {hashes[i], 0};
+    std::uint64_t computed[block_keys];
+    if (!hashes) hash_keys(*type_, keys, first + done, m, computed, custom_);
+    for (std::size_t i = 0; i < m; ++i) out[done + i] = {hashes ? hashes[done + i] : computed[i], ambiguous_length};
   }
   return 0;
 }

@@ -29,10 +29,15 @@ class key_words {
   form next(form f) const;
   static bool one_word(form f) { return f <= form::word; }
   bool integral() const { return integral_; }  // are words numbers whose differences mean something?
+  // Is there a form whose words may be hashes? The one that every key fits.
+  bool may_hash() const { return first_ == form::hashed || strings_; }
+  form hash_form() const { return one_string() ? form::string : form::hashed; }
 
   // Writes the words of n keys from `first` on; returns how many do not fit and sets misfit[i] = 1 for these, 0 for others.
   std::size_t encode(form f, key_view keys, std::size_t first, std::size_t n, std::uint64_t* out, std::uint8_t* misfit = nullptr) const;
-  std::size_t encode(form f, key_view keys, std::size_t first, std::size_t n, wide_word* out, std::uint8_t* misfit = nullptr) const;
+  // hashes: of the n keys, as hash_keys gives them, if they are known.
+  std::size_t encode(form f, key_view keys, std::size_t first, std::size_t n, wide_word* out, std::uint8_t* misfit = nullptr,
+                     const std::uint64_t* hashes = nullptr) const;
   // The same of adjacent keys.
   template <class Word> std::size_t encode(form f, const void* keys, std::size_t n, Word* out, std::uint8_t* misfit = nullptr) const {
     const key_part whole = side_by_side(*type_, keys);
@@ -40,18 +45,20 @@ class key_words {
   }
 
   // May different keys have this word? Then equal() decides.
-  static bool ambiguous(form f, const wide_word& w) { return f == form::hashed || (f == form::string && (w.low & 0xff) == 0xff); }
+  static bool ambiguous(form f, const wide_word& w) { return f >= form::string && w.low == ambiguous_length; }
   bool equal(const void* a, const void* b) const;
   bool equal(key_view a, std::size_t i, key_view b, std::size_t j) const;  // b: in the same parts, or whole keys
   const ir::type& type() const { return *type_; }
 
  private:
+  static constexpr std::uint64_t ambiguous_length = 0xff;  // in place of characters and a length: the other half is a hash
   struct part {
     const ir::type* type;
     std::size_t offset;
     unsigned bits;
   };
   bool add(const ir::type& type, std::size_t offset);
+  bool one_string() const { return strings_ && parts_.size() == 1; }  // or a record of one
   template <bool First, class At, class Word>
   std::size_t append(const part& p, const At& at, std::size_t n, Word* words, std::uint8_t* misfit) const;
   template <class Word>
@@ -63,6 +70,7 @@ class key_words {
   unsigned bits_ = 0;
   form first_ = form::hashed;
   bool integral_ = false;
+  bool strings_ = false;  // there are some among the parts
 };
 
 }  // namespace query::cpu

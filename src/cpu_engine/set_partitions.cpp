@@ -171,7 +171,7 @@ class set_partitions {
       std::size_t known = keys.size();
       for (std::size_t i = 0; i < given_; ++i)
         read(i, partition, from, to, [&](std::span<const column> columns, std::size_t n) {
-          if (among) keys.find(keys_, n, ids_);
+          if (among) keys.find(keys_, 0, n, ids_);
           else keys.find_or_insert(keys_, 0, n, ids_);
           std::size_t k = 0;
           for (std::size_t row = 0; row < n; ++row) {

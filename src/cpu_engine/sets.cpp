@@ -1,9 +1,10 @@
 // distinct, union_with, intersect, except.
+#include <deque>
+
 #include <query/errors.hpp>
 
 #include "cpu_engine/collected_columns.hpp"
 #include "cpu_engine/first_of_keys.hpp"
-#include "cpu_engine/join_table.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/sampled_pieces.hpp"
@@ -28,51 +29,46 @@ permutation shortened(permutation rows, std::uint64_t most, std::size_t of, cons
   return fewer;
 }
 
-// Of n rows those whose key is (or is not) among others.
-template <class Keys>
-permutation rows_with_keys(const planner::vertex& v, const Keys& keys, std::size_t n, const void* others, std::size_t other_rows,
-                           const vertex_tasks& tasks) {
-  const join_table table(keys.type(), others, other_rows, {.nulls_match = true, .custom = equality_of(v.node->keys)}, tasks.scheduler(),
-                         tasks.pool(), tasks.cancel());
-  const runtime::buffer flags = tasks.pool().allocate(n);
-  tasks.chunks(n, [&](std::size_t first, std::size_t k) { table.contains(keys.at(first), k, flags.as<std::uint8_t>() + first); });
-  return rows_flagged(flags.as<std::uint8_t>(), n, v.node->what == verb::intersect ? 1 : 0, tasks);
-}
+// The keys of records: where they lie, or computed.
+class record_keys {
+ public:
+  record_keys(const planner::vertex& v, const vertex_tasks& tasks)
+      : v_(&v), tasks_(&tasks), runs_(v.node->functions[0].result, equality_of(v.node->keys)) {}
+  void add(const detail::table& rows) {
+    const key_column& keys = columns_.emplace_back(v_->node->functions[0], v_->interpreted, rows, *tasks_, key_column::layout::any);
+    const key_part part{.type = keys.type(), .base = static_cast<const std::byte*>(keys.base()), .stride = keys.stride()};
+    runs_.add({&part, 1}, rows.n);
+  }
+  const key_runs& runs() const { return runs_; }
 
-// Of those rows the first of each key.
-template <class Keys>
-permutation first_of_rows(const planner::vertex& v, const Keys& keys, std::size_t n, const permutation& found, const vertex_tasks& tasks) {
-  const rows_buffer found_keys = construct_rows(keys.type(), found.size(), tasks, [&](std::size_t first, std::size_t k, void* out) {
-    found.visit([&](const auto* ids) { gather_rows(keys.type(), out, keys.base(), ids + first, k); });
-  });
-  const permutation first = first_of_keys(keys.type(), found_keys.data(), found.size(), equality_of(v.node->keys), tasks);
-  permutation result(first.size(), n, tasks.pool());
-  tasks.chunks(first.size(), [&](std::size_t from, std::size_t k) {
-    for (std::size_t i = from; i < from + k; ++i) result.set(i, found[first[i]]);
-  });
-  return shortened(std::move(result), v.limit, n, tasks);
-}
+ private:
+  const planner::vertex* v_;
+  const vertex_tasks* tasks_;
+  std::deque<key_column> columns_;
+  key_runs runs_;
+};
 
 // intersect, except.
 detail::table rows_found(const planner::vertex& v, set_inputs& inputs, const vertex_tasks& tasks) {
-  const detail::user_function& f = v.node->functions[0];
   const input_rows rows = inputs.take(0);
-  const key_column keys(f, v.interpreted, rows.table, tasks, key_column::layout::adjacent);
-  permutation found;
+  permutation first;
   {
-    const detail::table others = inputs.take(1).table;
-    const key_column other_keys(f, v.interpreted, others, tasks, key_column::layout::adjacent);
-    found = rows_with_keys(v, keys, rows.table.n, other_keys.base(), others.n, tasks);
+    record_keys keys(v, tasks), others(v, tasks);
+    keys.add(rows.table);
+    const input_rows other_rows = inputs.take(1);
+    others.add(other_rows.table);
+    first = first_of_keys(keys.runs(), others.runs(), v.node->what == verb::intersect, tasks);
   }
-  return take_rows_by_id(rows, first_of_rows(v, keys, rows.table.n, found, tasks), tasks);
+  return take_rows_by_id(rows, shortened(std::move(first), v.limit, rows.table.n, tasks), tasks);
 }
 
 // One row for each key, the first.
 detail::table first_rows_of_keys(const planner::vertex& v, const input_rows& rows, const vertex_tasks& tasks) {
   permutation first;
   {
-    const key_column keys(v.node->functions[0], v.interpreted, rows.table, tasks, key_column::layout::adjacent);
-    first = first_of_keys(keys.type(), keys.base(), rows.table.n, equality_of(v.node->keys), tasks);
+    record_keys keys(v, tasks);
+    keys.add(rows.table);
+    first = first_of_keys(keys.runs(), tasks);
   }
   if (first.size() == rows.table.n) return slice(rows.table, 0, v.limit);
   return take_rows_by_id(rows, shortened(std::move(first), v.limit, rows.table.n, tasks), tasks);
@@ -90,8 +86,10 @@ detail::table union_rows(const planner::vertex& v, set_inputs& inputs, const ver
   const std::size_t from_a = a.table.n, n = from_a + b.table.n;
   permutation first;
   {
-    const key_column keys(v.node->functions[0], v.interpreted, a.table, b.table, tasks);
-    first = shortened(first_of_keys(keys.type(), keys.base(), n, equality_of(v.node->keys), tasks), v.limit, n, tasks);
+    record_keys keys(v, tasks);
+    keys.add(a.table);
+    keys.add(b.table);
+    first = shortened(first_of_keys(keys.runs(), tasks), v.limit, n, tasks);
   }
   const ir::type* type = v.node->row;
   return construct_rows(type, first.size(), tasks, [&](std::size_t start, std::size_t k, void* out) {
@@ -208,16 +206,15 @@ std::optional<runtime::vertex_rows> set_columns(const planner::vertex& v, const 
   const std::size_t limit = tasks.pool().limit();
   if (limit && !fits_in(bytes, memory_left(tasks.pool()))) return std::nullopt;
   const auto select = [&] {
-    const auto list = rows.list(v.node->row);
-    const auto n = static_cast<std::size_t>(rows.rows());
-    const collected_values keys(f, *list, tasks);
-    if (!tells_apart) return shortened(first_of_keys(keys.type(), keys.base(), n, equality_of(v.node->keys), tasks), v.limit, n, tasks);
-    permutation found;
-    {
-      const collected_values other_keys(f, *others.list(v.inputs[1].row), tasks);
-      found = rows_with_keys(v, keys, n, other_keys.base(), static_cast<std::size_t>(others.rows()), tasks);
+    const collected_keys keys(f, equality_of(v.node->keys), rows, tasks);
+    permutation first;
+    if (tells_apart) {
+      const collected_keys other_keys(f, equality_of(v.node->keys), others, tasks);
+      first = first_of_keys(keys.runs(), other_keys.runs(), v.node->what == verb::intersect, tasks);
+    } else {
+      first = first_of_keys(keys.runs(), tasks);
     }
-    return first_of_rows(v, keys, n, found, tasks);
+    return shortened(std::move(first), v.limit, static_cast<std::size_t>(rows.rows()), tasks);
   };
   try {
     select_rows(rows, select(), tasks);

@@ -111,7 +111,7 @@ std::size_t stored_group_rows::count_new_groups(const group_table* known, std::s
   std::uint32_t ids[column_batch_rows], known_ids[column_batch_rows];
   const detail::stop_point stop;
   for (std::size_t p = 0; p < store_.partitions() && found < enough; ++p) {
-    grouper groups(node_->key, *pool_, equality_, columns_ != nullptr);
+    grouper groups(node_->key, *pool_, equality_, columns_ ? grouper::keep::parts : grouper::keep::whole);
     groups.expect_sparse();
     store_.read(p, [&](const stored_rows& r) {
       stop.check();
@@ -121,7 +121,7 @@ std::size_t stored_group_rows::count_new_groups(const group_table* known, std::s
       const key_view keys = columns_ ? column_keys->run(b) : key_view(&key, 1);
       std::size_t before = groups.size();
       groups.find_or_insert(keys, 0, b.n, ids);
-      if (known) known->groups.find(keys, b.n, known_ids);
+      if (known) known->groups.find(keys, 0, b.n, known_ids);
       for (std::size_t i = 0; i < b.n; ++i) {
         if (ids[i] != before) continue;
         ++before;
