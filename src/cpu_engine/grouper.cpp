@@ -50,7 +50,7 @@ class key_table {
     bool ambiguous(std::size_t i) const { return key_words::ambiguous(table.form_, words[i]); }
     bool equal(std::uint32_t id, std::size_t i) const {
       if (!ambiguous(i)) return true;
-      if (table.packed_->has(id)) return table.packed_->equal(id, at, i);
+      if (table.packed_ && table.packed_->has(id)) return table.packed_->equal(id, at, i);
       if (id < stored) return table.words_.equal(b.keys, b.first + i, b.stored, id);
       return table.words_.equal(b.keys, b.first + i, b.keys, b.first + added[id - stored]);
     }
@@ -293,6 +293,7 @@ class key_table {
 
   void pack() {
     packed_.emplace(words_.type(), custom_, *pool_, stored_ ? packed_keys::keep::short_keys : packed_keys::keep::all);
+    if (!packed_->packs()) packed_.reset();
   }
 
   // Moves all keys to the next form: a string came that is too long for this one.
@@ -309,11 +310,11 @@ class key_table {
       stop.check();
       const std::size_t m = std::min(block_keys, size_ - id);
       words_.encode(form_, b.stored, id, m, words);
-      const packed_keys::places at = packed_->places_of(b.stored, id);
+      const packed_keys::places at = packed_ ? packed_->places_of(b.stored, id) : packed_keys::places();
       for (std::size_t i = 0; i < m; ++i) {
         wide_.insert(words[i]);
-        if (key_words::ambiguous(form_, words[i])) packed_->add(at, i);
-        else packed_->skip();
+        if (packed_ && key_words::ambiguous(form_, words[i])) packed_->add(at, i);
+        else if (packed_) packed_->skip();
       }
     }
   }

@@ -44,7 +44,7 @@ packed_keys::packed_keys(const ir::type& key, key_equality custom, runtime::buff
   if (custom_) leaves_ = {{&key, 0}};
   else leaves_ = leaves_of(key);
   const auto packed = [](const key_leaf& l) { return ir::is_arithmetic(l.type->k) || l.type->k == ir::kind::string; };
-  packs_ = addresses_ || (!custom_ && std::all_of(leaves_.begin(), leaves_.end(), packed));
+  packs_ = addresses_ || (!custom_ && leaves_.size() == 1 && std::all_of(leaves_.begin(), leaves_.end(), packed));
 }
 
 packed_keys::places packed_keys::places_of(key_view keys, std::size_t first) const {

@@ -19,7 +19,8 @@ namespace query::cpu {
 class packed_keys {
  public:
   // all: of long strings, optionals, lists and keys with an equality of the user's, the address is kept: keys stay where they are.
-  // short_keys: keys with such parts are not packed.
+  // short_keys: keys with such parts are not packed, and nor are keys of several parts, which differ so often that their hashes nearly
+  // always decide: packing each takes more time than the few comparisons.
   enum class keep : std::uint8_t { short_keys, all };
   // `key` and `pool` must outlive the keys.
   packed_keys(const ir::type& key, key_equality custom, runtime::buffer_pool& pool, keep what);
@@ -27,6 +28,7 @@ class packed_keys {
   using places = std::vector<key_part>;  // of the parts that are packed
   places places_of(key_view keys, std::size_t first) const;
 
+  bool packs() const { return packs_; }
   // The next number is that of key `row`.
   void add(const places& at, std::size_t row);
   void skip();  // nobody will ask for the key that has the next number
