@@ -105,7 +105,7 @@ bool connection::receive_bytes(std::span<std::byte> to) {
 
 std::optional<message_head> connection::receive_head() {
   header h;
-  if (!receive_bytes(std::as_writable_bytes(std::span(&h, 1))) || h.magic != magic || h.kind > message_kind::block_read)
+  if (!receive_bytes(std::as_writable_bytes(std::span(&h, 1))) || h.magic != magic || h.kind > message_kind::block_failed)
     return std::nullopt;
   return message_head{h.kind, h.query, h.bytes};
 }

@@ -27,7 +27,7 @@ enum class message_kind : std::uint32_t {
   // to the master
   listens, done, failed, missing, here_i_am,
   // between those who pull blocks and those who hold them
-  pull_block, page, block_end, block_gone, block_places, block_read,
+  pull_block, page, block_end, block_gone, block_places, block_read, block_failed,
 };
 
 struct message {

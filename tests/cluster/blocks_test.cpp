@@ -18,9 +18,14 @@
 #include <utility>
 #include <vector>
 
+#include <query/errors.hpp>
+
 #include "cluster/blocks/block_puller.hpp"
 #include "cluster/blocks/block_server.hpp"
 #include "cluster/blocks/peer_memory.hpp"
+#include "runtime/page_store.hpp"
+#include "runtime/temp_file.hpp"
+#include "temp_folder.hpp"
 
 namespace blocks_test {
 namespace {
@@ -147,6 +152,29 @@ TEST_P(blocks, are_given_up_once_they_have_been_pulled) {
   const auto end = std::chrono::steady_clock::now() + 10s;
   while (!held.expired() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(1ms);
   EXPECT_TRUE(held.expired());
+}
+
+TEST_P(blocks, that_cannot_come_back_to_memory_say_why) {
+  const query::tests::temp_folder folder("blocks_in_files");
+  query::runtime::temp_space files(folder.name());
+  query::runtime::buffer_pool small(std::size_t{1} << 20), other;
+  store = std::make_shared<block_store>(std::make_shared<query::runtime::page_store>(small, &files));
+  std::vector<query::runtime::row_pages> buckets;
+  buckets.push_back(pages(small, 2, 300'000, 1));
+  keep(std::move(buckets));
+  pulling p(token, server.where());
+  {
+    const query::runtime::buffer taken = small.allocate(900'000);
+    p.pull(sizes[0], 0);
+    const auto o = p.next();
+    EXPECT_FALSE(o.pages);
+    ASSERT_TRUE(o.error);
+    EXPECT_THROW(std::rethrow_exception(o.error), query::resource_error);
+  }
+  p.pull(sizes[0], 0);
+  EXPECT_TRUE(p.next().pages);
+  server.close(query);
+  store.reset();  // before the memory and the files that it uses
 }
 
 TEST_P(blocks, need_one_connection_for_each_peer_and_session) {

@@ -1,7 +1,9 @@
 #include "cluster/blocks/block_puller.hpp"
 
 #include <chrono>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <query/errors.hpp>
@@ -14,6 +16,7 @@ namespace query::cluster {
 
 namespace {
 constexpr std::chrono::milliseconds before_next_try{200};
+constexpr std::uint64_t longest_reason = 64 << 10;  // bytes of an error's text
 constexpr std::uint64_t least_by_place = 64 << 10;  // bytes: fewer come with the answer
 }  // namespace
 
@@ -63,8 +66,8 @@ void block_puller::work() {
 }
 
 // False: the connection is of no use any more. An answer is the block that the master was told of, or none.
-bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
-  const pid_t peer = r.wanted.size.bytes < least_by_place ? 0 : readable_peer(to);
+bool block_puller::pull_from(connection& to, const request& r, outcome& o, bool by_place) {
+  const pid_t peer = by_place && r.wanted.size.bytes >= least_by_place ? readable_peer(to) : 0;
   const block_name name{r.wanted.step, r.wanted.attempt, r.wanted.bucket, peer ? handed::by_place : handed::over_socket};
   if (!to.send(message_kind::pull_block, query_, std::as_bytes(std::span(&name, 1)))) return false;
   auto pages = std::make_shared<runtime::row_pages>();
@@ -82,6 +85,12 @@ bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
     if (m->query != query_) return false;
     if (m->kind == message_kind::block_gone) return o.gone = m->bytes == 0;
     if (m->kind == message_kind::block_end) return m->bytes == 0 && end();
+    if (m->kind == message_kind::block_failed) {
+      const auto why = m->bytes <= longest_reason ? to.receive_rest(*m) : std::nullopt;
+      if (!why) return false;
+      o.error = std::make_exception_ptr(resource_error(std::string(reinterpret_cast<const char*>(why->bytes.data()), why->bytes.size())));
+      return true;
+    }
     if (m->kind == message_kind::block_places && peer) {
       const auto places = to.receive_rest(*m);
       if (!places) return false;
@@ -89,9 +98,7 @@ bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
         const auto place = from.get<page_place>();
         runtime::row_page* const page = ending_ ? nullptr : next_page(place.rows, place.bytes);
         if (!page) return false;
-        const peer_read read = read_peer(peer, place.address, page->bytes.span<std::byte>());
-        if (read == peer_read::refused) return pull_from(to, r, o);  // over the socket
-        if (read == peer_read::failed) return false;
+        if (read_peer(peer, place.address, page->bytes.span<std::byte>()) != peer_read::whole) return pull_from(to, r, o, false);
         add(came, *page, checksum_of(*page));
       }
       return to.send(message_kind::block_read, query_, {}) && end();

@@ -52,7 +52,7 @@ class block_puller {
   };
   void work();
   outcome pulled(const request& r);
-  bool pull_from(connection& to, const request& r, outcome& o);
+  bool pull_from(connection& to, const request& r, outcome& o, bool by_place = true);
   static std::pair<std::uint32_t, std::uint32_t> key(const host_id& h) { return {h.partition, h.incarnation}; }
 
   const std::uint64_t query_;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -78,9 +79,17 @@ void block_server::serve(peer& p) {
       if (m->kind == message_kind::block_read) continue;
       if (m->kind != message_kind::pull_block) break;
       const auto wanted = byte_reader(m->bytes).get<block_name>();
-      const shared_pages pages = find(m->query, wanted);
+      shared_pages pages;
+      std::string trouble;
+      try {
+        pages = find(m->query, wanted);
+      } catch (const resource_error& e) {  // its file does not give it back, or memory has no room for it
+        trouble = e.what();
+      }
       bool taken = false;
-      if (!pages) {
+      if (!trouble.empty()) {
+        taken = p.to.send(message_kind::block_failed, m->query, std::as_bytes(std::span(trouble)));
+      } else if (!pages) {
         taken = p.to.send(message_kind::block_gone, m->query, {});
       } else if (wanted.how == handed::by_place) {
         std::vector<page_place> places;

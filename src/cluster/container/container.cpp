@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
@@ -46,6 +47,30 @@
 namespace query::cluster {
 
 namespace {
+
+// Queries that have been ended and still have memory and files. The next one begins when these have gone, so that it has room.
+class ending_queries {
+ public:
+  void add() {
+    const std::lock_guard hold(lock_);
+    ++n_;
+  }
+  void remove() {
+    const std::lock_guard hold(lock_);
+    --n_;
+    gone_.notify_all();
+  }
+  void wait() {  // not for functions of the user's that do not end
+    constexpr std::chrono::seconds patience{1};
+    std::unique_lock hold(lock_);
+    gone_.wait_for(hold, patience, [&] { return n_ == 0; });
+  }
+
+ private:
+  std::mutex lock_;
+  std::condition_variable gone_;
+  int n_ = 0;
+};
 
 // A partition of a query. Its plan and rows, and then its tasks, are worked off on a thread of its own; what the query's master says, and
 // the blocks that come, find it in between.
@@ -97,7 +122,8 @@ class partition_here {
     some_.notify_one();
   }
 
-  void run() {
+  void run(ending_queries& earlier) {
+    earlier.wait();
     const detail::stop_scope stops(cancel_.state());
     const planner::trace_memo::scope traced(traces_);
     while (const item next = next_item()) next();
@@ -346,6 +372,7 @@ void run_container(int fd) {
     block_server blocks;
     peer_connections connections;
     kept_of_plans kept;
+    ending_queries ending;
     served(const hello& h, int fd)
         : session(std::make_shared<runtime::session_state>(h.options)),
           token(transport::session_token::from_text(h.token)),
@@ -373,6 +400,7 @@ void run_container(int fd) {
       case message_kind::are_you_there: master.send(message_kind::here_i_am, 0, {}); break;
       case message_kind::end_query:
         if (const auto q = queries.find(m->query); q != queries.end()) {
+          session->ending.add();
           q->second->stop();
           queries.erase(q);
         }
@@ -383,7 +411,11 @@ void run_container(int fd) {
         if (!q) {
           q = std::make_shared<partition_here>(m->query, master, *session->session, session->connections, session->blocks,
                                                session->kept);
-          std::thread([q] { q->run(); }).detach();
+          std::thread([q, &ending = session->ending]() mutable {
+            q->run(ending);
+            q = nullptr;
+            ending.remove();
+          }).detach();
         }
         try {
           q->put(std::move(*m));
