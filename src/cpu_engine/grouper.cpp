@@ -195,7 +195,7 @@ class key_table {
   // The same of words whose keys may have to be compared.
   template <class Visit> void ahead_of_tagged(const compared& keys, const Visit& visit) const {
     const std::size_t n = keys.b.n;
-    if (!packed_ && !wide_.large()) {
+    if (!wide_.size() || (!packed_ && !wide_.large())) {  // one that is searched may have no slots
       for (std::size_t i = 0; i < n; ++i) visit(i, tagged_table::hash(keys.words[i]));
       return;
     }
