@@ -75,7 +75,7 @@ double cpu_seconds() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Each of n processes prepares, and then all move at once: what that costs. What they have prepared stays until all are done.
+// Measures n processes that prepare, each by itself, and then move their data at the same time. Prepared data stay until all are done.
 cost cost_of(int n, const std::function<std::function<void()>(int)>& prepared) {
   int ready[2], go[2], done[2];
   check(!::pipe(ready) && !::pipe(go) && !::pipe(done));
@@ -271,7 +271,7 @@ cost blocks_alone(bool tcp, const char* transport, int n, std::size_t to_each) {
   });
 }
 
-// What an exchange does once rows have been put apart: pages and checksums of them, pulls, a table.
+// Measures an exchange behind the hashing of its rows: pages, checksums, pulls, and the table that the receiver makes.
 cost exchange_of_parts(const char* transport, int n, std::size_t to_each) {
   const meeting all(n, false);
   return cost_of(n, [&](int self) {

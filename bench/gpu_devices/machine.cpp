@@ -142,7 +142,7 @@ void machine::measure_links() {
   rates_.host_read = host_read(rows(29));
 }
 
-// Of one device that has all, or of as many that share it; what overlaps counts once.
+// The limit of one device that has all rows, or of several that share them. Transfers that overlap count once.
 double machine::limit_ms(const case_bytes& b, double devices) const {
   const double own = b.device / devices / rates_.copy,
                others = devices > 1 ? b.exchanged * (devices - 1) / devices / devices / rates_.peer : 0;

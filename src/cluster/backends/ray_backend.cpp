@@ -167,7 +167,7 @@ class ray_backend final : public backend {
     }
     const auto come = [&](containers_state& s) { return s.runs[id].socket || s.runs[id].ended || !s.failed.empty(); };
     bool in_time = false;
-    // Who is cancelled leaves the container to the next query.
+    // A cancelled query leaves the container to the next one.
     for (const auto end = clock::now() + 2 * a_minute; !(in_time = all_->wait(50ms, come)) && clock::now() < end;) cancel.check();
     {
       const std::lock_guard hold(asking_);

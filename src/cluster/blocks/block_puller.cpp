@@ -72,7 +72,7 @@ bool block_puller::pull_from(connection& to, const request& r, outcome& o, bool 
   if (!to.send(message_kind::pull_block, query_, std::as_bytes(std::span(&name, 1)))) return false;
   auto pages = std::make_shared<runtime::row_pages>();
   block_size came;
-  // What is more than the block has takes no memory.
+  // Bytes beyond the size of the block take no memory.
   const auto next_page = [&](std::uint64_t rows, std::uint64_t bytes) -> runtime::row_page* {
     if (bytes > r.wanted.size.bytes - came.bytes) return nullptr;
     return &pages->emplace_back(runtime::row_page{pool_.allocate(bytes), rows});
