@@ -271,7 +271,7 @@ cost blocks_alone(bool tcp, const char* transport, int n, std::size_t to_each) {
   });
 }
 
-// Measures an exchange behind the hashing of its rows: pages, checksums, pulls, and the table that the receiver makes.
+// Measures an exchange whose rows are hashed first: pages, checksums, pulls, and the table that the receiver makes.
 cost exchange_of_parts(const char* transport, int n, std::size_t to_each) {
   const meeting all(n, false);
   return cost_of(n, [&](int self) {

@@ -72,7 +72,7 @@ class measured {
     const query::Query<Row> plain = query::from(rows).in(forced_), left = query::from(rows).as_accelerated().in(weighing_);
     const auto asked = [&](const query::Query<Row>& q, const query::Session& s) {
       return mean_us(times, [&] {
-        s.state()->ways.forget_all();
+        s.state()->history.ways.forget_all();
         run(q);
       });
     };

@@ -113,7 +113,6 @@ class with_share final : public query::runtime::engine {
                                        query::detail::fold_kind k) const override {
     return told(gpu_->accepts_fold(b, c, k));
   }
-  bool needs_whole_input(const query::planner::vertex& v, std::size_t i) const override { return gpu_->needs_whole_input(v, i); }
   std::unique_ptr<query::runtime::running_vertex> start(const query::planner::vertex& v, std::span<query::runtime::input_port* const> in,
                                                         query::runtime::output_port& out, query::runtime::run_context& context) override {
     return gpu_->start(v, in, out, context);
@@ -146,7 +145,7 @@ double told_ms(const contest& c, const points& q) {
 }
 
 void sweep(const std::vector<Point>& rows, const contest& c) {
-  std::string why;
+  query::runtime::without_gpu why;
   const std::shared_ptr<query::runtime::engine> gpu = query::runtime::make_gpu_engine({0, 0}, why);
   if (!gpu) return;
   const int all = query::Session({.gpu = query::gpu_use::off}).threads();
@@ -163,7 +162,7 @@ void sweep(const std::vector<Point>& rows, const contest& c) {
     query::Session session({.gpu = query::gpu_use::off});
     session.add_engine(std::make_shared<with_share>(gpu, 0.6, host, session.threads()));
     const double ms = told_ms(c, query::from(rows).as_accelerated().in(session));
-    std::printf("  %d: %.2f%s", host, ms, session.state()->fallbacks().first ? " (fell back)" : "");
+    std::printf("  %d: %.2f%s", host, ms, session.state()->history.fallbacks().first ? " (fell back)" : "");
   }
   std::printf(" ms\n");
   std::fflush(stdout);
@@ -198,6 +197,6 @@ int main(int argc, char** argv) {
     if (sweeps) sweep(rows, c);
     std::fflush(stdout);
   }
-  std::printf("fallbacks: %llu; best ratio %.2f\n", static_cast<unsigned long long>(choosing.state()->fallbacks().first), best);
+  std::printf("fallbacks: %llu; best ratio %.2f\n", static_cast<unsigned long long>(choosing.state()->history.fallbacks().first), best);
   return best >= 1.15 ? 0 : 1;
 }

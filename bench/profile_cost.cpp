@@ -41,7 +41,7 @@ struct question {
 };
 
 double seconds_of(const question& q, query::Session& s, bool counts) {
-  s.state()->keeps_profiles = counts;
+  s.state()->history.keeps_profiles = counts;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < q.times; ++i) q.run();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / q.times;

@@ -87,7 +87,7 @@ side::side(std::vector<int> gpus, bool on_gpu)
       on_gpu_(on_gpu) {}
 
 std::string side::fell_back() {
-  const auto [times, why] = session.state()->fallbacks();
+  const auto [times, why] = session.state()->history.fallbacks();
   if (times == fallbacks_) return {};
   fallbacks_ = times;
   return "FELL BACK TO THE CPU: " + why;

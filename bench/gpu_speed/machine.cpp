@@ -171,7 +171,7 @@ own_session::own_session(const machine& m, std::size_t gpu_memory, kernel_cache&
 }
 
 std::string own_session::fell_back() {
-  const auto [times, why] = session.state()->fallbacks();
+  const auto [times, why] = session.state()->history.fallbacks();
   if (times == fallbacks_) return {};
   fallbacks_ = times;
   return fell_back_note + why;

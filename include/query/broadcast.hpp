@@ -56,6 +56,14 @@ template <class T> class collection {
         ir::current_arena().put(ir::op::nested, ir::describe<T>(), {node(), detail::node_as<std::int64_t>(i)}, 0, 0, "at"));
   }
 
+  // The first element, such as the value of broadcast(value_of(q).sum(f)), in a function of `row`.
+  template <class Row> auto value(const Row&) const {
+    if constexpr (detail::is_twin_v<Row>)
+      return detail::make_twin<T>(
+          ir::current_arena().put(ir::op::nested, ir::describe<T>(), {node(), detail::node_as<std::int64_t>(std::int64_t{0})}, 0, 0, "at"));
+    else return T((*this)[0]);
+  }
+
   // Position of the element with the smallest or largest value; the first of equals, -1 if there are no elements.
   template <class Row, class F> auto arg_min(const Row& row, const F& f) const { return arg<Row>("arg_min", over(row, f), false); }
   template <class Row, class F> auto arg_max(const Row& row, const F& f) const { return arg<Row>("arg_max", over(row, f), true); }

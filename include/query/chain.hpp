@@ -16,11 +16,15 @@
 #include <query/detail/failure.hpp>
 #include <query/detail/make_function.hpp>
 #include <query/group.hpp>
+#include <query/verbs/asof_join.hpp>
+#include <query/verbs/composed.hpp>
+#include <query/verbs/element_results.hpp>
 #include <query/verbs/explained.hpp>
 #include <query/verbs/grouping.hpp>
 #include <query/verbs/joins.hpp>
 #include <query/verbs/loops.hpp>
 #include <query/verbs/ordering.hpp>
+#include <query/verbs/over.hpp>
 #include <query/verbs/sequence.hpp>
 #include <query/verbs/sets.hpp>
 #include <query/verbs/terminals.hpp>
@@ -32,10 +36,13 @@ namespace verbs {
 
 template <class Derived, class T> class of_copied_rows : public grouping<Derived, T>,
                                                          public joins<Derived, T>,
+                                                         public asof_joins<Derived, T>,
                                                          public ordering<Derived, T>,
                                                          public sets<Derived, T>,
                                                          public sequence<Derived, T>,
                                                          public loops<Derived, T>,
+                                                         public windows<Derived, T>,
+                                                         public composed<Derived, T>,
                                                          public terminals<Derived, T> {
  public:
   // Both a lazy verb, aggregate(function of a group), and a terminal one, aggregate(seed, update, combine, result).
@@ -106,10 +113,12 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
       return extend<R>(detail::verb::select, label, detail::make_map<T, R>("projection", f), at, origin_, cpu::select<Chain, F>(chain_, f));
     }
   }
-  // Replaces each row by the elements of f(row), any range.
+  // Replaces each row by the elements of f(row), or of f(row, number), any range.
   template <class F> auto select_many(F f, detail::call_site at = detail::call_site::here()) const {
-    if constexpr (!check::select_many::many<F, T>()) {
+    if constexpr (!check::select_many::all<F, T>()) {
       return check::after_error{};
+    } else if constexpr (check::takes_number<F, T>) {
+      return verbs::numbered(*this, at, "select_many").select_many(verbs::of_numbered<T>(f), at);
     } else {
       using link = cpu::select_many<Chain, F>;
       using R = typename link::row;
@@ -132,6 +141,23 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
       };
       return extend<R>(detail::verb::select_many, "select_many", std::move(u), at, origin_, link(chain_, f));
     }
+  }
+  // By result(row, element) for each element of f(row), or of f(row, number).
+  template <class F, verbs::key_function G> auto select_many(F f, G result, detail::call_site at = detail::call_site::here()) const {
+    if constexpr (check::takes_number<F, T>) {
+      if constexpr (!check::select_many::result<F, G, T, std::int64_t>()) return check::after_error{};
+      else return verbs::numbered(*this, at, "select_many").select_many(verbs::with_elements_of<T>(f, result), at);
+    } else {
+      if constexpr (!check::select_many::result<F, G, T>()) return check::after_error{};
+      else return select_many(verbs::elements_with_row<F, G>{std::move(f), std::move(result)}, at);
+    }
+  }
+  // Of rows that are a std::variant: those that hold a U, as that.
+  template <class U> auto of_type(detail::call_site at = detail::call_site::here()) const {
+    if constexpr (!check::of_type::alternative<U, T>()) return check::after_error{};
+    else
+      return where([](const T& r) { return holds_alternative<U>(r); }, at, "of_type")
+          .select([](const T& r) { return *get_if<U>(&r); }, at, "of_type");
   }
   // Numbers and enums as another type, by static_cast. as_type<double>().
   template <class U> auto as_type(detail::call_site at = detail::call_site::here()) const {
@@ -213,6 +239,11 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
     return verbs::for_terminal(*this, terminal, at,
                                [&](const auto& q) { return detail::explain_dot(q.to_pipe(), q.run_settings(), terminal, at); });
   }
+  // The same as JSON, for programs: the cluster, machine and GPU graphs, what is expected of their vertices, and what the last run did.
+  std::string explain_json(std::string_view terminal = {}, detail::call_site at = detail::call_site::here()) const {
+    return verbs::for_terminal(*this, terminal, at,
+                               [&](const auto& q) { return detail::explain_json(q.to_pipe(), q.run_settings(), terminal, at); });
+  }
   template <class X> requires(!std::is_same_v<X, detail::call_site> && !agg::is_named<X>)
   std::string explain(std::string_view terminal, const X& argument, detail::call_site at = detail::call_site::here()) const {
     return verbs::with_argument(*this, terminal, argument, at, [&](const auto& q) { return q.explain(terminal, at); });
@@ -221,11 +252,18 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
   std::string explain_dot(std::string_view terminal, const X& argument, detail::call_site at = detail::call_site::here()) const {
     return verbs::with_argument(*this, terminal, argument, at, [&](const auto& q) { return q.explain_dot(terminal, at); });
   }
+  template <class X> requires(!std::is_same_v<X, detail::call_site> && !agg::is_named<X>)
+  std::string explain_json(std::string_view terminal, const X& argument, detail::call_site at = detail::call_site::here()) const {
+    return verbs::with_argument(*this, terminal, argument, at, [&](const auto& q) { return q.explain_json(terminal, at); });
+  }
   template <class... A> requires agg::any_named<A...> std::string explain(std::string_view terminal, const A&... a) const {
     return verbs::with_aggregates(*this, terminal, [&](const auto& q, detail::call_site at) { return q.explain(terminal, at); }, a...);
   }
   template <class... A> requires agg::any_named<A...> std::string explain_dot(std::string_view terminal, const A&... a) const {
     return verbs::with_aggregates(*this, terminal, [&](const auto& q, detail::call_site at) { return q.explain_dot(terminal, at); }, a...);
+  }
+  template <class... A> requires agg::any_named<A...> std::string explain_json(std::string_view terminal, const A&... a) const {
+    return verbs::with_aggregates(*this, terminal, [&](const auto& q, detail::call_site at) { return q.explain_json(terminal, at); }, a...);
   }
 
   detail::pipe to_pipe() const {

@@ -110,6 +110,30 @@ template <class K, class T> class lookup {
   detail::own_key_index own_;
 };
 
+// The different rows of to_set, in the library's order.
+template <class T> class row_set {
+ public:
+  // Sorted, none twice.
+  explicit row_set(std::vector<T> rows) : rows_(std::move(rows)) {}
+  std::size_t size() const { return rows_.size(); }
+  bool empty() const { return rows_.empty(); }
+  auto begin() const { return rows_.begin(); }
+  auto end() const { return rows_.end(); }
+  // Is there an equal row? NaNs are equal, and so are both zeros. O(log rows).
+  bool contains(const T& row) const {
+    std::size_t a = 0, b = rows_.size();
+    while (a < b) {
+      const std::size_t m = a + (b - a) / 2;
+      if (detail::key_less<T>(rows_[m], row)) a = m + 1;
+      else b = m;
+    }
+    return a < rows_.size() && !detail::key_less<T>(row, rows_[a]);
+  }
+
+ private:
+  std::vector<T> rows_;
+};
+
 // Key -> value, in the order of the keys; in that of the rows where keys have an equality of the user's.
 template <class K, class V> class map_of {
  public:

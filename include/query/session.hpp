@@ -36,7 +36,7 @@ struct session_options {
   std::string checkpoint_folder = {};  // for checkpoint("name"): files that stay; empty: none
   bool verify = false;            // interpret a sample of rows beside every native run and compare
   bool interpret = false;         // run traced functions by the interpreter instead of natively
-  bool checked = false;           // integer / and % without a result and values of null optionals are user_errors in traced functions
+  bool checked = false;           // integer / and % without a result, and in traced functions values of null optionals, are user_errors
   gpu_use gpu = gpu_use::allowed; // may accelerated queries use a GPU?
   std::size_t gpu_memory = 0;     // bytes of memory of each GPU; 0: nine tenths of what is free when it is first used
   std::size_t gpu_min_rows = 32768;  // inputs known to have fewer stay on the CPU, others go where they cost less; 0: to the GPU

@@ -1,4 +1,4 @@
-// Where rows come from: from(container), from(columns), range, repeat, empty, generate, read_csv, broadcast(query).
+// Where rows come from: from(container), from(columns), range, repeat, empty, generate, read_csv, read_binary, broadcast(query).
 #pragma once
 
 #include <initializer_list>
@@ -8,6 +8,8 @@
 
 #include <query/chain.hpp>
 #include <query/csv.hpp>
+#include <query/detail/sequence_count.hpp>
+#include <query/file_paths.hpp>
 
 // Written before a parameter that the result refers to: clang warns where that outlives a local or a temporary.
 #if defined(__clang__) && __has_cpp_attribute(clang::lifetimebound)
@@ -290,6 +292,34 @@ template <class T = std::int64_t, class N> Query<T> range(T first, N n, detail::
     return detail::query_of<T>(std::move(node));
   }
 }
+// first, first + step... as long as they do not pass `last`, which is among them if a step meets it; none if `last` lies on the other side.
+// Integers are of the type of the first. Fractions, if one of the three is one, are first + i * step, without an error that adds up, and
+// the last number is exactly `last` if it is met but for the rounding of those three. A user_error: a step of 0, a `last` that the type
+// does not hold, numbers that are not finite, or too many of them (2^63; 2^53 of fractions). Computed where the query runs.
+template <class T, class L, class S = int> auto sequence(T first, L last, S step = 1, detail::call_site at = detail::call_site::here()) {
+  if constexpr (!check::sequence::numbers<T, L, S>()) {
+    return check::after_error{};
+  } else if constexpr (std::is_integral_v<T> && std::is_integral_v<L> && std::is_integral_v<S>) {
+    const auto n = detail::count_of_sequence<T>(first, last, step, at);
+    const auto from = static_cast<std::uint64_t>(first), by = static_cast<std::uint64_t>(step);
+    return range(std::int64_t{0}, n, at).select([from, by](const auto& i) {
+      return query::cast<T>(from + query::cast<std::uint64_t>(i) * by);
+    }, at, "sequence");
+  } else {
+    using R = std::common_type_t<T, L, S>;
+    using W = std::conditional_t<std::is_same_v<R, float>, double, R>;
+    const W from = static_cast<W>(first), to = static_cast<W>(last), by = static_cast<W>(step);
+    const auto [n, meets] = detail::count_of_fractions(from, to, by, std::numeric_limits<R>::epsilon(), at);
+    const std::int64_t end = meets ? n - 1 : n;  // the number of the row that is `last`
+    if constexpr (std::is_same_v<W, long double>)
+      return range(std::int64_t{0}, n, at).select([=](const std::int64_t& i) { return i == end ? to : from + static_cast<W>(i) * by; }, at,
+                                                  "sequence");
+    else
+      return range(std::int64_t{0}, n, at).select([=](const auto& i) {
+        return query::cast<R>(query::iff(i == end, to, from + query::cast<W>(i) * by));
+      }, at, "sequence");
+  }
+}
 template <class T, class N> auto repeat(T value, N n, detail::call_site at = detail::call_site::here()) {
   if constexpr (!check::repeat::whole<N>() || !check::repeat::copied<T>()) {
     return check::after_error{};
@@ -321,11 +351,18 @@ template <class F> auto generate(F f, detail::call_site at = detail::call_site::
     return detail::query_of<T>(std::move(n));
   }
 }
-// The rows of a CSV file; columns are found by the record's field names. Only fields and rows that the query needs are parsed.
+// The rows of a CSV file, or of several as one; columns are found by the record's field names. Only fields and rows that the query
+// needs are parsed.
 template <class T>
-auto read_csv(const std::string& path, const csv_options& options = {}, detail::call_site at = detail::call_site::here()) {
+auto read_csv(const file_paths& files, const csv_options& options = {}, detail::call_site at = detail::call_site::here()) {
   if constexpr (!check::read_csv::described<T>()) return check::after_error{};
-  else return Query<T>(detail::pipe{detail::csv_source(path, &options, ir::describe<T>(), at), nullptr}, nullptr);
+  else return Query<T>(detail::pipe{detail::csv_source(files, &options, ir::describe<T>(), at), nullptr}, nullptr);
+}
+// The rows of a file, or of several, of nothing but rows as they lie in memory, as write_binary writes them: sizeof(T) bytes each. Nothing
+// is converted or copied, and nothing is checked but the size of the file, which has to be a multiple of a row's.
+template <class T> auto read_binary(const file_paths& files, detail::call_site at = detail::call_site::here()) {
+  if constexpr (!check::read_binary::fixed_width<T>()) return check::after_error{};
+  else return Query<T>(detail::pipe{detail::binary_source(files, ir::describe<T>(), at), nullptr}, nullptr);
 }
 
 // The rows of a lazy query, or of a loop's placeholder, for use inside a lambda: computed once an execution, bound anew in
@@ -333,6 +370,9 @@ auto read_csv(const std::string& path, const csv_options& options = {}, detail::
 template <class T, class Chain> collection<T> broadcast(const Query<T, Chain>& q) {
   return collection<T>(detail::make_capture(ir::describe<T>(), std::make_shared<const detail::pipe>(q.to_pipe()), q.run_settings()));
 }
+
+// The value of a query for use inside a lambda, total.value(row): computed once an execution, anew in each round of a loop.
+template <class T> collection<T> broadcast(const Value<T>& v) { return broadcast(v.query()); }
 
 namespace verbs {
 template <class R> struct source_of {

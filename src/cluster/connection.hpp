@@ -23,7 +23,7 @@ namespace query::cluster {
 
 enum class message_kind : std::uint32_t {
   // to a container
-  hello, plan, rows, peer, task, redirect, drop, end_query, are_you_there,
+  hello, plan, rows, peer, task, redirect, drop, give_up, end_query, are_you_there,
   // to the master
   listens, done, failed, missing, here_i_am,
   // between those who pull blocks and those who hold them

@@ -99,7 +99,7 @@ inline task read_task(byte_reader& from) {
   task t;
   t.id = from.get<task_id>();
   t.does = from.get<work>();
-  if (t.does > work::place) throw cluster_error("cluster: work that no container knows");
+  if (t.does > work::hold) throw cluster_error("cluster: work that no container knows");
   t.vertex = from.get<std::uint64_t>();
   t.reads = read_list<step_id>(from);
   t.blocks = read_list<block>(from);

@@ -274,6 +274,7 @@ template <bool Writes> class plan_archive {
     code(a.relocate);
     code(a.update);
     code(a.update_known);
+    code(a.update_fields);
     code(a.merge);
     code(a.finish);
     if (Writes && (n.keys.equal || n.has_own_order())) throw cannot_travel{"it compares keys by functions of the user's own"};
@@ -286,7 +287,7 @@ template <bool Writes> class plan_archive {
     values(n.count, n.step, n.seed, n.all);
     code(n.rows_call);
     if (n.what == detail::verb::source_file) file(n);
-    if (n.what == detail::verb::source_stream) range(n);
+    if (n.what == detail::verb::source_stream) generated(n);
     if (n.what == detail::verb::group_join) {  // the type of the lists of matches
       const auto* lists = static_cast<const ir::type*>(n.source.get());
       type(lists);
@@ -295,23 +296,46 @@ template <bool Writes> class plan_archive {
     values(n.slot, n.previous_slot, n.next_slot, n.most_rounds);
     code(n.loop_test);
   }
-  void range(detail::logical& n) {
-    if (Writes && !planner::is_range(n)) throw cannot_travel{"its rows come from a function"};
+  void generated(detail::logical& n) {
+    if (Writes && !planner::is_made_in_parts(n)) throw cannot_travel{"its rows come from a function"};
     code(n.open);
+    if (planner::is_repeat(n)) return repeated(n);
     auto bytes = std::make_shared<std::array<std::uint64_t, planner::range_bytes / sizeof(std::uint64_t)>>();
     if constexpr (Writes) std::memcpy(bytes->data(), n.source.get(), planner::range_bytes);
     for (std::uint64_t& word : *bytes) value(word);
     if constexpr (!Writes) n.source = bytes;
   }
-  // By its name from the root: others may have another working directory.
+  void repeated(detail::logical& n) {
+    const std::size_t count = planner::repeat_count_offset(n.row->size);
+    const std::align_val_t align{std::max(n.row->align, alignof(std::uint64_t))};
+    const auto* from = static_cast<const std::byte*>(n.source.get());
+    std::shared_ptr<std::byte> made;
+    if constexpr (!Writes) {
+      made = {static_cast<std::byte*>(::operator new(count + sizeof(std::uint64_t), align)),
+              [align](std::byte* p) { ::operator delete(p, align); }};
+      from = made.get();
+    }
+    for (std::size_t i = 0; i < n.row->size; ++i) {
+      std::byte b = Writes ? from[i] : std::byte{};
+      value(b);
+      if constexpr (!Writes) made.get()[i] = b;
+    }
+    if constexpr (!Writes) {
+      std::memcpy(made.get() + count, &n.count, sizeof n.count);
+      n.source = made;
+    }
+  }
+  // By its name from the root: others may have another working directory. A '/' at the end stays.
+  static std::string absolute(const std::string& path) { return std::filesystem::absolute(path).string(); }
   void file(detail::logical& n) {
     data::file_source f;
     if constexpr (Writes) {
       f = *static_cast<const data::file_source*>(n.options.get());
-      f.path = std::filesystem::absolute(f.path).string();
+      for (std::string& path : f.paths) path = absolute(path);
     }
     csv_options& o = f.options;
-    text(f.path);
+    list(f.paths, [&](std::string& path) { text(path); });
+    value(f.format);
     values(o.delimiter, o.header, o.quote, o.trim);
     text(o.null_text);
     list(o.columns, [&](csv_column& c) {
@@ -375,7 +399,7 @@ template <bool Writes> class plan_archive {
       for (std::uint64_t i = 0; i < n; ++i) g.vertices.push_back(std::make_unique<planner::vertex>());
     }
     for (auto& v : g.vertices) {
-      value(v->partitions);
+      values(v->partitions, v->variable_partitions);
       std::uint8_t way = v->moves ? static_cast<std::uint8_t>(*v->moves) + 1 : 0;
       value(way);
       if (way) v->moves = static_cast<planner::exchange>(way - 1);
@@ -389,6 +413,7 @@ template <bool Writes> class plan_archive {
           g.verbs.push_back(stub);
           v->node = stub.get();
         }
+        if (v->variable_partitions > 1) loop(*v, divided);
         continue;
       }
       if constexpr (Writes) {
@@ -419,8 +444,8 @@ template <bool Writes> class plan_archive {
   // it is sent. Not sent are notes for explain(), engines other than the CPU, loops, and forms, which complete() chooses again.
   template <class Divided> void fields(planner::vertex& v, const Divided& divided) {
     auto& [node, inputs, captures, engine, why, expected, shares, limit, slots, accelerated, ordered, interpreted, streamed, may_stream,
-           over_columns, in_place, kept_if_it_fits, partitions, moves, cut_off, group_function, gives_columns, wanted, notes, body, test,
-           body_result, test_result, kept_for_rounds, number, ran] = v;
+           over_columns, in_place, kept_if_it_fits, partitions, variable_partitions, moves, probing, joins, cut_off, group_function,
+           gives_columns, wanted, notes, body, test, body_result, test_result, kept_for_rounds, number, ran, observed] = v;
     verb(node);
     for (planner::branch* b : counted(inputs)) own_branch(*b, divided);
     bindings(captures);
@@ -434,6 +459,33 @@ template <bool Writes> class plan_archive {
         plan_->groups_by_expressions.push_back(&v);
       }
     if (Writes && (engine != "cpu" || !body.empty())) throw cannot_travel{"it runs on another engine, or is a loop, in several partitions"};
+  }
+  // What partitions do for a loop whose variable lies in them.
+  template <class Divided> void loop(planner::vertex& v, const Divided& divided) {
+    auto known = std::make_shared<detail::logical>();
+    known->row = v.node->row;
+    known->what = detail::verb::do_while;
+    if constexpr (Writes) {
+      known->slot = v.node->slot;
+      known->previous_slot = v.node->previous_slot;
+      known->next_slot = v.node->next_slot;
+    }
+    values(known->slot, known->previous_slot, known->next_slot);
+    planner::vertex all;
+    planner::vertex& to = Writes ? all : v;
+    if constexpr (Writes) {
+      all.inputs = v.inputs;
+      all.captures = v.captures;
+      all.body_result = v.body_result;
+    }
+    for (planner::branch* b : counted(to.inputs)) own_branch(*b, divided);
+    bindings(to.captures);
+    vertex(to.body_result.table);
+    type(to.body_result.row);
+    if constexpr (!Writes) {
+      plan_->graph->verbs.push_back(known);
+      v.node = known.get();
+    }
   }
   template <class Divided> void own_branch(planner::branch& b, const Divided& divided) {
     bool own_part = Writes && divided(b);

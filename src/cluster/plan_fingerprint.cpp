@@ -15,6 +15,7 @@
 #include "cluster/closure_image.hpp"
 #include "cluster/program.hpp"
 #include "cluster/sent_plan.hpp"
+#include "data/file_list.hpp"
 #include "data/file_source.hpp"
 #include "ir/visit.hpp"
 #include "planner/cluster_graph.hpp"
@@ -178,7 +179,6 @@ class fingerprinting {
         break;
       case verb::source_file: {
         const auto& file = *static_cast<const data::file_source*>(n.options.get());
-        const std::filesystem::path path = std::filesystem::absolute(file.path);
         for (const char c : {file.options.delimiter, file.options.quote}) query_.put(static_cast<std::uint64_t>(c));
         for (const bool b : {file.options.header, file.options.trim}) query_.put(std::uint64_t{b});
         query_.put(file.options.null_text);
@@ -186,10 +186,11 @@ class fingerprinting {
           query_.put(c.field);
           query_.put(c.column);
         }
-        std::error_code missing;  // which the reader reports
-        rows_.put(path.string());
-        rows_.put(std::filesystem::file_size(path, missing));
-        rows_.put(static_cast<std::uint64_t>(std::filesystem::last_write_time(path, missing).time_since_epoch().count()));
+        query_.put(static_cast<std::uint64_t>(file.format));
+        for (const std::string& path : file.paths) rows_.put(std::filesystem::absolute(path).string());
+        const data::file_state state = data::state_of(file);
+        rows_.put(state.bytes);
+        rows_.put(static_cast<std::uint64_t>(state.changed_at));
         break;
       }
       default: break;

@@ -66,7 +66,7 @@ sent_plan write_plan(const planner::machine_graph& g, const planner::column_opti
   plan_archive<true> to(g, here);
   planner::column_options chosen = forms;
   forms_of(to, chosen);
-  const auto rows_follow = [](const planner::branch& b) { return planner::is_divided(b) && !planner::is_range(*b.source); };
+  const auto rows_follow = [](const planner::branch& b) { return planner::is_divided(b) && !planner::is_made_in_parts(*b.source); };
   to.graph(const_cast<planner::machine_graph&>(g), rows_follow);  // which only reads it
   sent_plan sent{to.to_.take(), {}, std::move(to.captured)};
   const planner::graph_copy as_it_runs = planner::copy_of(g);

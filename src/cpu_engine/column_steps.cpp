@@ -10,6 +10,7 @@
 #include "cpu_engine/captured.hpp"
 #include "cpu_engine/column_list.hpp"
 #include "cpu_engine/number_tests.hpp"
+#include "cpu_engine/placed_calls.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 #include "ir/analysis.hpp"
 #include "planner/column_forms.hpp"
@@ -22,16 +23,6 @@ using detail::verb;
 namespace {
 
 [[noreturn]] void not_columnar() { throw internal_error("query: a stage was planned for columns and cannot read them"); }
-
-// What the library finds wrong in a function, with the verb that the function belongs to; none: whoever runs the step names it.
-template <class Call> void placed(const logical* node, Call call) {
-  try {
-    call();
-  } catch (const detail::unplaced_error& e) {
-    if (!node) throw;
-    detail::fail_at(e, *node);
-  }
-}
 
 interpreter::binding rows_in(std::span<const column> columns) {
   interpreter::binding b;
@@ -52,7 +43,7 @@ class test_step final : public column_step {
     void push(const column_batch& b) override {
       const interpreter::binding rows = rows_in(b.columns);
       const auto collections = captured_collections(step_->function_.captures);
-      placed(step_->node_, [&] { step_->program_.filter({&rows, 1}, {collections, {}}, b.n, pass_, scratch_); });
+      placed_calls(step_->node_, [&] { step_->program_.filter({&rows, 1}, {collections, {}}, b.n, pass_, scratch_); });
       std::size_t n = 0;
       for (std::size_t i = 0; i < b.n; ++i) {
         chosen_[n] = static_cast<std::uint32_t>(i);
@@ -256,7 +247,7 @@ column_steps::column_steps(const planner::branch& b, bool prefilters, std::size_
       continue;
     }
     for (const logical* node : s.nodes) {
-      placed(node, [&] {
+      placed_calls(node, [&] {
         if (node->what == verb::where) return add_test(node->functions.front(), node);
         auto p = planner::project(node->functions.front(), schema_);
         if (!p) not_columnar();
@@ -350,7 +341,7 @@ std::span<const column> column_projector::runner::run(std::span<const column> le
     }
     rows_buffer& values = computed_[program];
     values.clear();
-    placed(of_->node_, [&] { of_->programs_[program].run(rows, {collections, {}}, n, values.extend(n), scratches_[program]); });
+    placed_calls(of_->node_, [&] { of_->programs_[program].run(rows, {collections, {}}, n, values.extend(n), scratches_[program]); });
     values.grow(n);
     columns_.push_back({values.data(), part.type->size, part.to, part.type->size, nullptr, true});
     ++program;

@@ -1,6 +1,5 @@
 // The CPU engine: runs any vertex of a machine graph on the session's threads, in the caller's memory.
 #include <algorithm>
-#include <chrono>
 
 #include "cpu_engine/collected_columns.hpp"
 #include "cpu_engine/collected_rows.hpp"
@@ -10,6 +9,7 @@
 #include "cpu_engine/group_by.hpp"
 #include "cpu_engine/join.hpp"
 #include "cpu_engine/made_tables.hpp"
+#include "cpu_engine/padding.hpp"
 #include "cpu_engine/partial_groups.hpp"
 #include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/range_exchange.hpp"
@@ -33,12 +33,14 @@ runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& 
   if (!v.node || v.node->what == verb::take)
     if (auto rows = made_as_they_are(v.inputs.front(), context))
       return runtime::vertex_rows(range_of(std::move(rows), 0, std::min<std::uint64_t>(v.limit, v.node ? v.node->count : ~0ull)));
-  if (v.moves == planner::exchange::range) return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();
+  // Rows to be sent wait beside those that other partitions send, so they may take a fourth of the memory that is left.
+  const std::size_t beside = v.moves ? 3 * v.row()->size : 0;
+  if (v.moves == planner::exchange::range) return collect_as_memory_allows(v.inputs.front(), v.captures, context, beside).as_vertex_rows();
   if (!v.node && v.gives_columns)
     if (auto rows = collect_columns_of(v.inputs.front(), v.captures, context)) return runtime::vertex_rows(rows->list(v.row()));
   // Engines know rows side by side: where the CPU takes over from one, they come so.
   if (!v.node && v.limit == ~0ull && v.engine == "cpu" && v.shares.empty())
-    return collect_as_memory_allows(v.inputs.front(), v.captures, context).as_vertex_rows();
+    return collect_as_memory_allows(v.inputs.front(), v.captures, context, beside).as_vertex_rows();
   if (!v.node) return cpu::collect(v.inputs.front(), v.captures, context, v.limit);
   switch (v.node->what) {
     case verb::source_file: return read_file(v, context);
@@ -57,26 +59,17 @@ runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& 
 }
 
 // The vertex has run when start() returns: its parallelism is inside.
-class finished_vertex final : public runtime::running_vertex {
- public:
-  explicit finished_vertex(runtime::report r) : report_(r) {}
+struct finished_vertex final : runtime::running_vertex {
   void wait() override {}
-  void cancel() override {}
-  runtime::report so_far() const override { return report_; }
-
- private:
-  runtime::report report_;
 };
 
 class cpu_engine final : public runtime::local_engine {
  public:
   std::string_view name() const override { return "cpu"; }
   runtime::verdict accepts(const planner::vertex&) const override { return {true, ""}; }
-  bool needs_whole_input(const planner::vertex&, std::size_t) const override { return false; }
   // Inputs are read where they lie (context.tables, sources), not through the ports.
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
                                                  runtime::output_port& output, runtime::run_context& context) override {
-    const auto begin = std::chrono::steady_clock::now();
     output.tell(runtime::signal::begin_stream);
     if (context.verify && !planner::merges_states(v)) verify_vertex(v, context);
     const runtime::vertex_rows rows = run_vertex(v, context);
@@ -89,10 +82,7 @@ class cpu_engine final : public runtime::local_engine {
     b.rows.n = t.n;
     output.push(std::move(b));
     output.tell(runtime::signal::end_stream);
-    runtime::report r;
-    r.rows_out = rows.here() ? t.n : rows.kept->size();
-    r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return std::make_unique<finished_vertex>(r);
+    return std::make_unique<finished_vertex>();
   }
   std::unique_ptr<runtime::scheduler> make_scheduler(int threads) const override { return std::make_unique<tbb_scheduler>(threads); }
 
@@ -145,9 +135,12 @@ class cpu_engine final : public runtime::local_engine {
     return settled_rows(collect_as_memory_allows(b, c, context).as_vertex_rows(), context);
   }
   data::file_state state_of_file(const planner::vertex& v) const override { return cpu::state_of_file(v); }
-  std::uint64_t quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end,
-                               runtime::run_context& context) const override {
+  data::quotes_seen quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end,
+                                   runtime::run_context& context) const override {
     return cpu::quotes_in_file(v, begin, end, context);
+  }
+  void clear_unused(const ir::type& row, std::byte* rows, std::size_t n) const override {
+    if (const padding unused(row); unused) unused.clear(rows, n);
   }
   std::string why_rows_are_sent(const planner::vertex& v) const override { return cpu::why_rows_are_sent(v); }
   void pages_of_states(const planner::vertex& v, const runtime::vertex_rows& states, std::size_t receivers, runtime::bucket_sink take,
@@ -157,7 +150,8 @@ class cpu_engine final : public runtime::local_engine {
   runtime::vertex_rows states_of(const planner::vertex& v, runtime::page_feed& pages, runtime::run_context& context) override {
     return read_groups(v, pages, context);
   }
-  detail::table sample_of(const planner::vertex& v, const detail::table& rows, std::size_t wanted, runtime::run_context& context) override {
+  detail::table sample_of(const planner::vertex& v, const runtime::vertex_rows& rows, std::size_t wanted,
+                          runtime::run_context& context) override {
     return sample_rows(v, rows, wanted, context);
   }
   detail::table begins_of_ranges(const planner::vertex& v, const detail::table& samples, std::size_t partitions,

@@ -155,7 +155,7 @@ detail::table read_feed(const ir::type* row, runtime::page_feed& from, runtime::
 }  // namespace
 
 runtime::vertex_rows receive_pages(const ir::type* row, runtime::page_feed& from, runtime::run_context& context) {
-  constexpr std::uint64_t table_share = 4;  // of the memory
+  constexpr std::uint64_t table_share = 8;  // of the memory
   const std::uint64_t bytes = std::max<std::uint64_t>(from.rows() * row->size, from.bytes());
   const bool may_leave = context.pool.limit() && context.temp && !context.shared && stored_sequence::can_keep(row);
   if (!may_leave || bytes <= context.pool.limit() / table_share) return read_feed(row, from, context);

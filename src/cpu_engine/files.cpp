@@ -1,43 +1,104 @@
 #include "cpu_engine/files.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <deque>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <query/detail/failure.hpp>
 
 #include "cpu_engine/rows_buffer.hpp"
 #include "data/csv_file.hpp"
+#include "data/file_bytes.hpp"
+#include "data/file_list.hpp"
 #include "data/file_source.hpp"
 
 namespace query::cpu {
 
 namespace {
 
-// The file of a vertex, opened, and how this run reads it.
-class vertex_file {
+// The rows of a vertex's files, all at once or block by block.
+class file_rows {
  public:
-  vertex_file(const planner::vertex& v, runtime::run_context& context)
-      : vertex_file(v, *static_cast<const data::file_source*>(v.node->options.get()), context) {}
+  virtual ~file_rows() = default;
+  virtual detail::table all() = 0;
+  // The next rows, at least one, of about so many bytes of a file; false at the end.
+  virtual bool next(detail::table& out, std::size_t bytes) = 0;
+};
 
-  detail::table all() {
-    file_.index(parallel_);
-    rows_buffer rows = memory();
-    file_.read(parallel_, wanted(), rows.data());
-    rows.grow(file_.rows());
-    parallel_.context->rows_read(file_.rows());
+struct tasks {
+  runtime::run_context* context;
+  void operator()(std::size_t n, function_ref<void(std::size_t)> task) const { context->scheduler.for_each(n, task, context->cancel); }
+};
+
+struct file_to_read {
+  std::string path;
+  data::file_state state;
+  std::optional<data::file_part> part;  // none: all of it
+};
+[[noreturn]] void fail_changed(data::file_format format, const std::string& path) {
+  throw detail::unplaced_error(std::string(data::reading_verb(format)) + ": cannot read the file: " + path +
+                               ": it was changed while it was read; write a new file and rename it");
+}
+const data::file_source& source_of(const planner::vertex& v) { return *static_cast<const data::file_source*>(v.node->options.get()); }
+std::deque<file_to_read> files_of(const planner::vertex& v, const runtime::run_context& context) {
+  const data::file_list files(source_of(v));
+  std::deque<file_to_read> all;
+  const auto part = context.parts_of_files.find(&v);
+  if (part == context.parts_of_files.end()) {
+    for (const data::listed_file& f : files.all())
+      if (files.all().size() == 1 || !f.state.there || f.state.bytes != 0) all.push_back({f.path, f.state, std::nullopt});
+  } else {
+    if (files.state() != part->second.of) fail_changed(source_of(v).format, files.all().front().path);
+    files.each_in(part->second, [&](const data::listed_file& f, const data::file_part& p) { all.push_back({f.path, f.state, p}); });
+  }
+  return all;
+}
+
+class csv_rows final : public file_rows {
+ public:
+  csv_rows(const planner::vertex& v, runtime::run_context& context)
+      : parallel_{&context}, row_(v.node->row), options_(source_of(v).options), files_(files_of(v, context)), fields_(v.wanted.size()),
+        wanted_(std::make_unique<bool[]>(fields_)) {
+    std::copy(v.wanted.begin(), v.wanted.end(), wanted_.get());
+    now_ = open_next();
+  }
+
+  detail::table all() override {
+    constexpr std::size_t most_open = 256;
+    rows_buffer rows(row_, parallel_.context->pool);
+    while (now_) {
+      std::vector<std::unique_ptr<data::csv_file>> some;
+      std::size_t n = 0;
+      for (; now_ && some.size() < most_open; now_ = open_next()) {
+        now_->index(parallel_);
+        n += now_->rows();
+        some.push_back(std::move(now_));
+      }
+      if (rows.size() == 0) rows.reserve(n);
+      for (const auto& file : some) {
+        file->read(parallel_, wanted(), rows.extend(file->rows()));
+        rows.grow(file->rows());
+        parallel_.context->rows_read(file->rows());
+      }
+    }
     return std::move(rows).to_table();
   }
-  // The next rows, at least one, of about so many bytes of text; false at the end. A wrong record is met by who asks for rows behind
-  // those in front of it.
-  bool next(detail::table& out, std::size_t bytes) {
+  // A wrong record is met by who asks for rows behind those in front of it.
+  bool next(detail::table& out, std::size_t bytes) override {
     do {
       if (wrong_) std::rethrow_exception(std::exchange(wrong_, nullptr));
-      if (!file_.index_block(parallel_, bytes)) return false;
-      rows_buffer rows = memory();
-      rows.grow(file_.read_until_wrong(parallel_, wanted(), rows.data(), wrong_));
+      while (now_ && !now_->index_block(parallel_, bytes)) now_ = open_next();
+      if (!now_) return false;
+      rows_buffer rows(row_, parallel_.context->pool);
+      rows.reserve(now_->rows() ? now_->rows() : 1);
+      rows.grow(now_->read_until_wrong(parallel_, wanted(), rows.data(), wrong_));
       out = std::move(rows).to_table();
     } while (out.n == 0);
     parallel_.context->rows_read(out.n);
@@ -45,29 +106,115 @@ class vertex_file {
   }
 
  private:
-  vertex_file(const planner::vertex& v, const data::file_source& source, runtime::run_context& context)
-      : parallel_{&context}, row_(v.node->row), file_(source.path, source.options, row_), fields_(v.wanted.size()),
-        wanted_(std::make_unique<bool[]>(fields_)) {
-    std::copy(v.wanted.begin(), v.wanted.end(), wanted_.get());
-    if (const auto part = context.parts_of_files.find(&v); part != context.parts_of_files.end()) file_.limit_to(part->second);
-  }
-  rows_buffer memory() const {
-    rows_buffer rows(row_, parallel_.context->pool);
-    rows.reserve(file_.rows() ? file_.rows() : 1);
-    return rows;
+  std::unique_ptr<data::csv_file> open_next() {
+    if (files_.empty()) return nullptr;
+    const file_to_read next = std::move(files_.front());
+    files_.pop_front();
+    auto file = std::make_unique<data::csv_file>(next.path, options_, row_);
+    if (next.part) file->limit_to(*next.part);
+    return file;
   }
   std::span<const bool> wanted() const { return {wanted_.get(), fields_}; }
 
-  struct tasks {
-    runtime::run_context* context;
-    void operator()(std::size_t n, function_ref<void(std::size_t)> task) const { context->scheduler.for_each(n, task, context->cancel); }
-  } parallel_;
+  tasks parallel_;
   const ir::type* row_;
-  data::csv_file file_;
-  std::size_t fields_;  // 0: all are wanted
+  csv_options options_;
+  std::deque<file_to_read> files_;        // that have not been opened
+  std::unique_ptr<data::csv_file> now_;
+  std::size_t fields_;                    // 0: all are wanted
   std::unique_ptr<bool[]> wanted_;
   std::exception_ptr wrong_;
 };
+
+// Rows are read where the file is mapped. Those of several files that have to lie side by side are copied.
+class binary_rows final : public file_rows {
+ public:
+  binary_rows(const planner::vertex& v, runtime::run_context& context)
+      : context_(&context), row_(v.node->row), files_(files_of(v, context)) {
+    open_next();
+  }
+
+  detail::table all() override {
+    if (files_.empty() && now_ && now_->is_mapped()) return rows_from(left_);
+    rows_buffer rows(row_, context_->pool);
+    for (; now_; open_next()) {
+      constexpr std::size_t task_bytes = std::size_t{4} << 20;
+      auto* const to = static_cast<std::byte*>(rows.extend(left_));
+      const std::size_t bytes = left_ * row_->size;
+      tasks{context_}((bytes + task_bytes - 1) / task_bytes, [&](std::size_t i) {
+        std::memcpy(to + i * task_bytes, at() + i * task_bytes, std::min(task_bytes, bytes - i * task_bytes));
+      });
+      rows.grow(left_);
+      context_->rows_read(left_);
+    }
+    return std::move(rows).to_table();
+  }
+  bool next(detail::table& out, std::size_t bytes) override {
+    while (now_ && left_ == 0) open_next();
+    if (!now_) return false;
+    now_->expect_unchanged(path_);
+    const std::size_t n = std::clamp<std::size_t>(bytes / row_->size, 1, left_);
+    if (now_->is_mapped()) {
+      out = rows_from(n);
+    } else {  // memory of any alignment
+      rows_buffer rows(row_, context_->pool);
+      std::memcpy(rows.extend(n), at(), n * row_->size);
+      rows.grow(n);
+      context_->rows_read(n);
+      out = std::move(rows).to_table();
+      first_ += n;
+      left_ -= n;
+    }
+    return true;
+  }
+
+ private:
+  const char* at() const { return now_->text().data() + first_ * row_->size; }
+  detail::table rows_from(std::size_t n) {
+    detail::table t;
+    t.owner = std::const_pointer_cast<data::file_bytes>(now_);
+    t.rows = at();
+    t.n = n;
+    t.type = row_;
+    context_->rows_read(n);
+    first_ += n;
+    left_ -= n;
+    return t;
+  }
+  void open_next() {
+    now_ = nullptr;
+    first_ = left_ = 0;
+    if (files_.empty()) return;
+    const file_to_read next = std::move(files_.front());
+    files_.pop_front();
+    const std::string_view verb = data::reading_verb(data::file_format::binary);
+    now_ = std::make_shared<const data::file_bytes>(next.path, verb);
+    if (next.state.there && (now_->is_mapped() ? now_->state() != next.state : next.part && now_->text().size() != next.state.bytes))
+      fail_changed(data::file_format::binary, next.path);
+    path_ = next.path;
+    const std::size_t size = row_->size, bytes = now_->text().size();
+    if (bytes % size != 0)
+      throw detail::unplaced_error(std::string(verb) + ": " + path_ + ": " + std::to_string(bytes) +
+                                   " bytes are not a whole number of rows: one of " + std::string(row_->name) + " has " +
+                                   std::to_string(size) + ", and the file ends within the one that begins at byte " +
+                                   std::to_string(bytes / size * size));
+    const auto row_at = [&](std::uint64_t byte) { return static_cast<std::size_t>((byte + size - 1) / size); };
+    first_ = next.part ? row_at(next.part->begin) : 0;
+    left_ = (next.part ? row_at(next.part->end) : bytes / size) - first_;
+  }
+
+  runtime::run_context* context_;
+  const ir::type* row_;
+  std::deque<file_to_read> files_;  // that have not been opened
+  std::string path_;
+  std::shared_ptr<const data::file_bytes> now_;
+  std::size_t first_ = 0, left_ = 0;  // rows of this file
+};
+
+std::unique_ptr<file_rows> open_files(const planner::vertex& v, runtime::run_context& context) {
+  if (source_of(v).format == data::file_format::binary) return std::make_unique<binary_rows>(v, context);
+  return std::make_unique<csv_rows>(v, context);
+}
 
 // What is wrong in a file is said with the place of its read_csv.
 template <class F> auto placed(const planner::vertex& v, F f) {
@@ -88,13 +235,13 @@ bool reads_nothing(const planner::vertex& v, const runtime::run_context& context
 class rows_of_file final : public row_pieces {
  public:
   rows_of_file(const planner::vertex& v, runtime::run_context& context) : v_(&v) {
-    if (!reads_nothing(v, context)) file_ = placed(v, [&] { return std::make_unique<vertex_file>(v, context); });
+    if (!reads_nothing(v, context)) files_ = placed(v, [&] { return open_files(v, context); });
   }
   bool next(detail::table& rows, std::size_t) override {
-    if (!file_) return false;
+    if (!files_) return false;
     const std::size_t bytes = block_bytes_;
     block_bytes_ = std::min(4 * bytes, most_bytes);
-    return placed(*v_, [&] { return file_->next(rows, bytes); });
+    return placed(*v_, [&] { return files_->next(rows, bytes); });
   }
   bool prompt() const override { return false; }
 
@@ -102,22 +249,24 @@ class rows_of_file final : public row_pieces {
   static constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
   const planner::vertex* v_;
-  std::unique_ptr<vertex_file> file_;
+  std::unique_ptr<file_rows> files_;
   std::size_t block_bytes_ = std::size_t{64} << 10;
 };
 
 }  // namespace
 
-data::file_state state_of_file(const planner::vertex& v) {
-  return data::csv_bytes::state_of(static_cast<const data::file_source*>(v.node->options.get())->path);
-}
-std::uint64_t quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end, runtime::run_context& context) {
-  return placed(v, [&] {
-    return data::csv_file::quotes_in(*static_cast<const data::file_source*>(v.node->options.get()), begin, end,
-                                     [&](std::size_t n, function_ref<void(std::size_t)> task) {
-                                       context.scheduler.for_each(n, task, context.cancel);
-                                     });
+data::file_state state_of_file(const planner::vertex& v) { return data::state_of(source_of(v)); }
+data::quotes_seen quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end, runtime::run_context& context) {
+  const data::file_source& source = source_of(v);
+  data::quotes_seen seen;
+  if (source.format != data::file_format::csv || begin >= end) return seen;
+  placed(v, [&] {
+    data::file_list(source).each_in({begin, end, false, false, {}}, [&](const data::listed_file& f, const data::file_part& part) {
+      if (part.begin == 0) seen.file_begins_here();
+      seen.n += data::csv_file::quotes_in(f.path, source.options.quote, part.begin, part.end, tasks{&context});
+    });
   });
+  return seen;
 }
 
 detail::table read_file(const planner::vertex& v, runtime::run_context& context) {
@@ -125,7 +274,7 @@ detail::table read_file(const planner::vertex& v, runtime::run_context& context)
     rows_buffer none(v.node->row, context.pool);
     return std::move(none).to_table();
   }
-  return placed(v, [&] { return vertex_file(v, context).all(); });
+  return placed(v, [&] { return open_files(v, context)->all(); });
 }
 
 std::unique_ptr<row_pieces> stream_of_file(const planner::vertex& v, runtime::run_context& context) {

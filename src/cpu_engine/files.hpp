@@ -17,6 +17,6 @@ std::unique_ptr<row_pieces> stream_of_file(const planner::vertex& v, runtime::ru
 
 // For partitions that read parts of one file: how this process finds it, and the quotes within some of its bytes.
 data::file_state state_of_file(const planner::vertex& v);
-std::uint64_t quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end, runtime::run_context& context);
+data::quotes_seen quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end, runtime::run_context& context);
 
 }  // namespace query::cpu

@@ -4,11 +4,13 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include <query/detail/discard.hpp>
 #include <query/errors.hpp>
 
+#include "cpu_engine/field_columns.hpp"
 #include "cpu_engine/interpreted_states.hpp"
 #include "cpu_engine/state_array.hpp"
 
@@ -16,11 +18,19 @@ namespace query::cpu {
 
 namespace {
 
+const ir::type* rows_of(const detail::logical& n) {
+  const detail::pipe& from = n.inputs.front();
+  return from.native ? from.native->out : from.node->row;
+}
+
 // States as the user's compiler laid them out, side by side.
 class compiled_states final : public group_states {
  public:
-  compiled_states(const detail::logical& n, std::shared_ptr<const void> self, runtime::buffer_pool& pool, bool zeros)
-      : calls_(&n.aggregate), own_memory_(n.states_own_memory), zeros_(zeros), self_(std::move(self)), pool_(&pool) {}
+  compiled_states(const detail::logical& n, std::shared_ptr<const void> self, const planner::column_schema* columns,
+                  runtime::buffer_pool& pool, bool zeros)
+      : calls_(&n.aggregate), own_memory_(n.states_own_memory), zeros_(zeros), self_(std::move(self)), pool_(&pool) {
+    if (columns) fields_.emplace(rows_of(n), *columns, pool);
+  }
   compiled_states(const compiled_states&) = delete;
   compiled_states& operator=(const compiled_states&) = delete;
   ~compiled_states() override {
@@ -44,6 +54,9 @@ class compiled_states final : public group_states {
   }
   void update(const std::uint32_t* groups, const void* rows, const std::uint32_t* select, std::size_t n) override {
     calls_->update(self_.get(), memory_.data(), groups, rows, select, n);
+  }
+  void update(const std::uint32_t* groups, const column_batch& rows) override {
+    calls_->update_fields(self_.get(), memory_.data(), groups, fields_->of(rows), rows.n);
   }
   bool knows_keys() const override { return calls_->update_known != nullptr; }
   std::size_t update_known(const void* key, const detail::known_keys& keys, const void* rows, std::size_t n, void* missed) override {
@@ -88,6 +101,7 @@ class compiled_states final : public group_states {
   const bool own_memory_, zeros_;
   std::shared_ptr<const void> self_;
   runtime::buffer_pool* pool_;
+  std::optional<field_columns> fields_;  // rows come as columns
   runtime::buffer memory_;
   std::size_t n_ = 0, capacity_ = 0;
 };
@@ -108,16 +122,16 @@ group_program::group_program(const detail::logical& n, const ir::group_plan* pla
   const detail::user_function& f = n.functions.back();
   auto compiled = n.aggregate.record(f.f.get());  // for its expressions too: it looks at arguments such as quantile's
   if (plan)
-    expressions_ = std::make_shared<const group_expressions>(
-        *plan, f, n.inputs.front().native ? n.inputs.front().native->out : n.inputs.front().node->row, columns, gives_columns);
+    expressions_ = std::make_shared<const group_expressions>(*plan, f, rows_of(n), columns, gives_columns);
   else
     compiled_ = std::move(compiled);
+  if (columns) columns_ = *columns;
 }
 group_program::~group_program() = default;
 
 std::unique_ptr<group_states> group_program::states(runtime::buffer_pool& pool) const {
   if (expressions_) return make_interpreted_states(expressions_, pool);
-  return std::make_unique<compiled_states>(*node_, compiled_, pool, saves_);
+  return std::make_unique<compiled_states>(*node_, compiled_, columns_ ? &*columns_ : nullptr, pool, saves_);
 }
 
 }  // namespace query::cpu

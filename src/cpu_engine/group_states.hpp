@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <query/detail/plan.hpp>
 
@@ -71,6 +72,7 @@ class group_program {
  private:
   const detail::logical* node_;
   bool gives_columns_, saves_ = false;
+  std::optional<planner::column_schema> columns_;
   std::shared_ptr<const void> compiled_;
   std::shared_ptr<const class group_expressions> expressions_;
 };

@@ -9,6 +9,7 @@
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/key_tables.hpp"
 #include "cpu_engine/pieces.hpp"
+#include "cpu_engine/placed_calls.hpp"
 
 namespace query::cpu {
 
@@ -70,8 +71,9 @@ namespace {
 // The keys of a batch of streamed rows.
 class batch_keys {
  public:
-  batch_keys(const function_calls& f, const ir::type* key, const ir::type* row, std::optional<std::size_t> part, runtime::buffer_pool& pool)
-      : calls_(&f), row_(row), part_(part), keys_(key, pool) {}
+  batch_keys(const detail::logical& join, const function_calls& f, const ir::type* key, const ir::type* row,
+             std::optional<std::size_t> part, runtime::buffer_pool& pool)
+      : join_(&join), calls_(&f), row_(row), part_(part), keys_(key, pool) {}
   // At any distance from each other.
   direct_rows::probe strided(const std::byte* rows, std::size_t n) {
     if (part_) return {rows + *part_, row_->size, n};
@@ -81,12 +83,13 @@ class batch_keys {
   const void* adjacent(const std::byte* rows, std::size_t n) {
     if (part_ && row_->size == keys_.type()->size) return rows + *part_;
     keys_.clear();
-    calls_->map(rows, nullptr, n, keys_.extend(n), scratch_);
+    placed_calls(join_, [&] { calls_->map(rows, nullptr, n, keys_.extend(n), scratch_); });
     keys_.grow(n);
     return keys_.data();
   }
 
  private:
+  const detail::logical* join_;
   const function_calls* calls_;
   const ir::type* row_;
   std::optional<std::size_t> part_;
@@ -101,7 +104,7 @@ class join_probe::pair_runner final : public stage_runner {
  public:
   pair_runner(const prepared& p, batch_sink& next)
       : p_(&p),
-        keys_(p.key, p.key_type, p.probe_type, p.key_part, p.pool),
+        keys_(p.join, p.key, p.key_type, p.probe_type, p.key_part, p.pool),
         a_batch_(rows_a_batch(p.result->result()->size)),
         matches_(a_batch_),
         out_(p.result->result(), p.pool),
@@ -182,8 +185,10 @@ class join_probe::pair_runner final : public stage_runner {
   void emit(std::size_t n) {
     out_.clear();
     void* to = out_.extend(n);
-    if (p_->build_left) p_->result->map(built_, streamed_, n, to, scratch_);
-    else p_->result->map(streamed_, built_, n, to, scratch_);
+    placed_calls(&p_->join, [&] {
+      if (p_->build_left) p_->result->map(built_, streamed_, n, to, scratch_);
+      else p_->result->map(streamed_, built_, n, to, scratch_);
+    });
     out_.grow(n);
     row_block out;
     out.rows = to;
@@ -208,7 +213,7 @@ class join_probe::pair_runner final : public stage_runner {
 class join_probe::test_runner final : public stage_runner {
  public:
   test_runner(const prepared& p, batch_sink& next)
-      : p_(&p), keys_(p.key, p.key_type, p.probe_type, p.key_part, p.pool), kept_(p.probe_type, p.pool), next_(&next) {}
+      : p_(&p), keys_(p.join, p.key, p.key_type, p.probe_type, p.key_part, p.pool), kept_(p.probe_type, p.pool), next_(&next) {}
 
   void push(const row_block& b) override {
     const ir::type* t = p_->probe_type;

@@ -1,4 +1,4 @@
-// Joins that are vertices of their own: right, full, group_join, cross_join.
+// Joins that are vertices of their own: right, full, group_join, cross_join (join_where: join_where.cpp).
 #include <cstring>
 #include <iterator>
 
@@ -11,11 +11,13 @@
 #include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
+#include "cpu_engine/join_where.hpp"
 #include "cpu_engine/large_join.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/row_lists.hpp"
 #include "cpu_engine/vertex_streams.hpp"
 #include "ir/analysis.hpp"
+#include "planner/join_condition.hpp"
 
 namespace query::cpu {
 
@@ -181,6 +183,7 @@ class streamed_pairs final : public row_pieces {
 
 detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& tasks) {
   const detail::logical& join = *v.node;
+  if (planner::has_condition(join)) return join_where_rows(v, tasks);
   const detail::table left = collect_input(v, 0, tasks).table;
   const detail::table right = collect_input(v, 1, tasks).table;
   const pair_calls result(join.functions[0], left.type, right.type, v.interpreted, tasks.pool());
@@ -189,6 +192,7 @@ detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& task
   return pairs(join, result, left, right, 0, total, tasks);
 }
 std::unique_ptr<row_pieces> stream_of_pairs(const planner::vertex& v, runtime::run_context& context) {
+  if (planner::has_condition(*v.node)) return stream_of_join_where(v, context);
   return std::make_unique<streamed_pairs>(v, context);
 }
 

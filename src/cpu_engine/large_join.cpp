@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include <query/detail/division_watch.hpp>
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
@@ -12,7 +13,8 @@
 #include "ir/running.hpp"
 #include "planner/column_forms.hpp"
 #include "planner/cut_branch.hpp"
-#include "runtime/seen_runs.hpp"
+#include "runtime/run_history.hpp"
+#include "runtime/source_rows.hpp"
 
 namespace query::cpu {
 
@@ -91,7 +93,10 @@ build_rows collected(std::unique_ptr<pipeline> input, const detail::logical& joi
 // Errors name the join, whichever verb reads its rows.
 template <class Call> auto as_join(const detail::logical& join, Call call) {
   try {
-    return call();
+    const detail::division_watch watch;
+    auto given = call();
+    watch.check();
+    return given;
   } catch (const detail::unplaced_error& e) {
     detail::fail_at(e, join);
   } catch (const resource_error& e) {
@@ -157,7 +162,7 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
       build.apart.vertex = s.build->number;
       if (build.fits) {
         taken += static_cast<std::size_t>(join_table_bytes(join, s.build_left, build.table.n));
-        runtime::note_seen(s.build->inputs.front(), build.table.n, context);
+        runtime::note_selectivity(s.build->inputs.front(), build.table.n, context);
         if (runtime::profiled_vertex* r = context.profile ? context.profile->at(s.build->number) : nullptr)
           r->gave(build.table.n, build.table.n * build.table.type->size);
         context.tables[s.build] = std::move(build.table);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <query/cpu/typed_segment.hpp>
+#include <query/detail/division_watch.hpp>
 #include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
@@ -155,7 +156,9 @@ std::size_t ordered_tables::bytes_for(std::size_t t) const {
 detail::table ordered_tables::made(std::size_t t, runtime::scheduler& scheduler) const {
   const detail::binding_scope bound(bindings_);
   try {
+    const detail::division_watch watch;
     detail::table rows = in_order(tables_[t], scheduler);
+    watch.check();
     rows.n = static_cast<std::size_t>(begin_of(t + 1) - begin_of(t));
     return rows;
   } catch (const detail::unplaced_error& e) {

@@ -176,9 +176,8 @@ template <class F> void each_run(partial_groups::run& r, const group_pages& page
     if (r.n) f(r);
     return;
   }
-  const auto all = runtime::page_store::read(r.pages);
-  for (const runtime::row_page& page : *all) {
-    partial_groups::run some = pages.read(page, program);
+  for (std::size_t i = 0; const auto page = runtime::page_store::read(r.pages, i); ++i) {
+    partial_groups::run some = pages.read(*page, program);
     f(some);
   }
 }
@@ -225,25 +224,28 @@ runtime::vertex_rows read_groups(const planner::vertex& v, runtime::page_feed& f
   // to be the same when they are computed again. Their tables take several times what their pages do.
   constexpr std::uint64_t tables_to_pages = 6;
   const bool may_leave = v.node->key && keeper.store() && from.bytes() > context.pool.limit() / tables_to_pages;
+  // All in one file, if they go to one.
+  partial_groups::run together;
+  const auto take = [&](std::size_t, runtime::row_pages page) { keeper.store()->add(together.pages, std::move(page)); };
+  std::vector<group_page_writer> to;
   for (auto some = from.next(); !some.empty(); some = from.next()) {
     const std::size_t before = runs.size();
     runs.resize(before + some.size());
     tasks.for_each(some.size(), [&](std::size_t p) { runs[before + p] = pages.read(*some[p], program); });
     if (!may_leave) continue;
-    // All of a sender's in one file, if they go to one.
-    const auto kept = keeper.store()->make();
-    const auto take = [&](std::size_t, runtime::row_pages page) { keeper.store()->add(kept, std::move(page)); };
-    auto to = pages.writers(1, pages.form_of(*runs[before].states), true, take);
-    partial_groups::run all;
-    all.pages = kept;
-    for (std::size_t r = before; r < runs.size(); ++r) {
-      pages.write(runs[r], to);
-      all.n += runs[r].n;
-      runs[r] = {};
+    if (to.empty()) {
+      together.pages = keeper.store()->make();
+      to = pages.writers(1, pages.form_of(*runs.front().states), true, take);
     }
+    for (partial_groups::run& r : runs) {
+      pages.write(r, to);
+      together.n += r.n;
+    }
+    runs.clear();
+  }
+  if (!to.empty()) {
     to.front().flush();
-    runs.resize(before);
-    runs.push_back(std::move(all));
+    runs.push_back(std::move(together));
   }
   return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs), keeper.store()));
 }
@@ -279,10 +281,11 @@ runtime::vertex_rows merge_apart(const planner::vertex& v, partial_groups& in, c
   }
   for (runtime::page_store::handle& p : apart) {
     group_table table(*v.node, program, key, context.pool);
-    const auto all = runtime::page_store::read(std::exchange(p, nullptr));
-    for (const runtime::row_page& page : *all) {
+    const runtime::page_store::handle all = std::exchange(p, nullptr);
+    for (std::size_t i = 0; const auto page = runtime::page_store::read(all, i); ++i) {
+      if (i) runtime::page_store::drop(all, i - 1);
       context.cancel.check();
-      const partial_groups::run r = pages.read(page, program);
+      const partial_groups::run r = pages.read(*page, program);
       const auto* const keys = static_cast<const std::byte*>(r.whole_keys());
       for (std::size_t from = 0; from < r.n; from += batch_rows)
         table.merge_states(keys + from * v.node->key->size, *r.states, from, std::min(batch_rows, r.n - from));

@@ -21,7 +21,6 @@
 
 namespace query::cpu {
 
-using planner::default_partitions;
 using runtime::even_end;
 using runtime::with_bounds;
 using way = planner::partition_way;
@@ -255,7 +254,6 @@ runtime::vertex_rows partition_rows(const planner::vertex& v, const vertex_tasks
   if (v.node->count > planner::most_partitions)
     detail::fail(v.node->label, "more than 1048576 partitions: " + std::to_string(v.node->count), v.node->where);
   runtime::run_context& context = tasks.context();
-  const std::size_t parts = v.node->count ? static_cast<std::size_t>(v.node->count) : default_partitions;
   const bool runs = static_cast<way>(v.node->step) == way::runs;
   const ir::type* const row = v.node->row;
   // Keys, what they are sorted by, row numbers, and the rows once more.
@@ -263,6 +261,7 @@ runtime::vertex_rows partition_rows(const planner::vertex& v, const vertex_tasks
   const std::size_t beside = runs ? 0 : row->size + v.node->functions[0].result->size + order_bytes;
   const collected_rows in = collect_as_memory_allows(v.inputs[0], v.captures, context, beside);
   const auto n = static_cast<std::size_t>(in.size());
+  const std::size_t parts = planner::partitions_of(*v.node, n);
   if (n == 0) return in.partitioned(std::vector<std::size_t>(static_cast<std::size_t>(v.node->count)));
   if (runs) {
     std::vector<std::size_t> ends;

@@ -6,6 +6,7 @@
 #include <query/cpu/typed_segment.hpp>
 
 #include "cpu_engine/key_hash.hpp"
+#include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/placed_rows.hpp"
 #include "cpu_engine/sort_columns.hpp"
 #include "cpu_engine/sort_rows.hpp"
@@ -59,15 +60,24 @@ placed_rows place(const sort_columns& begins, std::size_t n, const sort_columns&
 
 }  // namespace
 
-detail::table sample_rows(const planner::vertex& v, const detail::table& rows, std::size_t wanted, runtime::run_context& context) {
+detail::table sample_rows(const planner::vertex& v, const runtime::vertex_rows& rows, std::size_t wanted, runtime::run_context& context) {
   const vertex_tasks tasks(context, v.captures);
-  const std::size_t n = std::min(wanted, rows.n);
+  const auto made = rows.here() ? nullptr : std::dynamic_pointer_cast<const made_tables>(rows.kept);
+  const detail::table& all = made || rows.here() ? rows.rows : context.table_of(v);
+  const std::size_t of = made ? static_cast<std::size_t>(made->size()) : all.n, n = std::min(wanted, of);
   std::vector<std::uint64_t> ids(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t begin = runtime::even_end(rows.n, n, i), end = runtime::even_end(rows.n, n, i + 1);
+    const std::size_t begin = runtime::even_end(of, n, i), end = runtime::even_end(of, n, i + 1);
     ids[i] = begin + partition_of(hash_word(i), end - begin);  // not at equal distances, as rows may have a period
   }
-  return take_rows_by_id({rows, false}, ids.data(), n, tasks);
+  if (!made) return take_rows_by_id({all, false}, ids.data(), n, tasks);
+  rows_buffer some(made->row(), context.pool);
+  table_pass pass(made, context);
+  std::size_t i = 0;
+  std::uint64_t first = 0;
+  for (detail::table t; pass.next(t); first += t.n)
+    for (; i < n && ids[i] < first + t.n; ++i) some.append_rows(row_at(t, static_cast<std::size_t>(ids[i] - first)), 1);
+  return std::move(some).to_table();
 }
 
 detail::table begins_of_ranges(const planner::vertex& v, const detail::table& samples, std::size_t partitions,

@@ -11,6 +11,8 @@
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
 
+#include "runtime/leftover_rows.hpp"
+
 namespace query::cpu {
 
 namespace {
@@ -99,28 +101,10 @@ rows_buffer& rows_buffer::operator=(rows_buffer&& o) noexcept {
   return *this;
 }
 
-namespace {
-// Rows of kinds that the library looks into own memory, no more.
-bool owns_memory_only(const ir::type* t) {
-  if (t->trivial) return true;
-  if (t->k == ir::kind::opaque) return false;
-  if (t->k == ir::kind::record)
-    return !t->field_list.empty() &&
-           std::all_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return owns_memory_only(f.of); });
-  return !t->element || owns_memory_only(t->element);
-}
-bool holds_lists(const ir::type* t) {
-  if (t->k == ir::kind::list) return true;
-  if (t->k == ir::kind::record)
-    return std::any_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return holds_lists(f.of); });
-  return t->element && holds_lists(t->element);
-}
-}  // namespace
-
 // Nobody waits for millions of strings to go once the query should stop, be it while they go. A list may hold all of them.
 rows_buffer::~rows_buffer() {
-  const bool lists = n_ && !type_->trivial && holds_lists(type_);
-  if (n_ > (lists ? 0 : detail::discarded_rows) && !type_->trivial && owns_memory_only(type_)) {
+  if (runtime::slow_to_destroy(*type_, n_)) {
+    const bool lists = runtime::holds_lists(*type_);
     const detail::stop_state& query = *detail::stop_here;
     const bool thrown = std::uncaught_exceptions() > 0;
     const auto stopped = [&] { return thrown || query.stopped_now.load(std::memory_order_relaxed); };
@@ -153,8 +137,7 @@ void discard_rows(rows_buffer memory, std::vector<row_run> alive) noexcept {
   std::size_t n = 0;
   for (const row_run& r : alive) n += r.n;
   scattered_rows rows(std::move(memory), std::move(alive));
-  const ir::type* const type = rows.memory.type();
-  if (n <= (holds_lists(type) ? 0 : detail::discarded_rows) || type->trivial || !owns_memory_only(type)) return;
+  if (!runtime::slow_to_destroy(*rows.memory.type(), n)) return;
   try {
     detail::discard(std::make_shared<scattered_rows>(std::move(rows)));
   } catch (const std::bad_alloc&) {  // then they are destroyed here

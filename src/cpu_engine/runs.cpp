@@ -24,10 +24,12 @@ using runtime::with_bounds;
 
 namespace {
 
-// Rows [first, first + n) of the input.
+// Rows [first, first + n) of the input; and of how many runs from this one on that is known: they have the same length, `step` rows apart.
 struct run {
-  std::size_t first = 0, n = 0;
+  std::size_t first = 0, n = 0, step = 0, alike = 1;
 };
+// Run i of all those that are full: `length` rows, `step` apart.
+run full_run(std::size_t i, std::size_t length, std::size_t step, std::size_t full) { return {i * step, length, step, full - i}; }
 
 // The function of chunk and window from its expression, over a list of the run's rows.
 class interpreted_run {
@@ -74,13 +76,7 @@ void call_runs(const planner::vertex& v, const detail::table& rows, std::size_t 
         given.clear();
         ++i;
       } else {
-        detail::row_runs alike{r.n, 0, 1};
-        if (i + 1 < end) alike.step = at(i + 1).first - r.first;
-        while (i + alike.count < end) {
-          const run next = at(i + alike.count);
-          if (next.n != r.n || next.first != r.first + alike.count * alike.step) break;
-          ++alike.count;
-        }
+        const detail::row_runs alike{r.n, r.step, std::min(r.alike, end - i)};
         node.rows_call(f.f.get(), row_at(rows, r.first), alike, to);
         i += alike.count;
       }
@@ -117,8 +113,10 @@ runtime::vertex_rows chunk_rows(const planner::vertex& v, const vertex_tasks& ta
   if (auto streamed = streamed_into_store(v, tasks.context())) return std::move(*streamed);
   const detail::table rows = collect_input(v, 0, tasks).table;
   const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(v.node->count, std::max<std::size_t>(rows.n, 1)));
-  return call_runs(v, rows, (rows.n + length - 1) / length, runs_a_task(length), tasks,
-                   [&](std::size_t i) { return run{i * length, std::min(length, rows.n - i * length)}; }).as_vertex_rows();
+  const std::size_t full = rows.n / length;
+  return call_runs(v, rows, (rows.n + length - 1) / length, runs_a_task(length), tasks, [&](std::size_t i) {
+    return i < full ? full_run(i, length, length, full) : run{i * length, rows.n - i * length};
+  }).as_vertex_rows();
 }
 
 runtime::vertex_rows window_rows(const planner::vertex& v, const vertex_tasks& tasks) {
@@ -129,8 +127,10 @@ runtime::vertex_rows window_rows(const planner::vertex& v, const vertex_tasks& t
   const std::uint64_t length = v.node->count;
   if (rows.n < length) return rows_buffer(v.node->row, tasks.pool()).to_table();
   const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(v.node->step, rows.n));
-  return call_runs(v, rows, (rows.n - static_cast<std::size_t>(length)) / step + 1, runs_a_task(length), tasks,
-                   [&](std::size_t i) { return run{i * step, static_cast<std::size_t>(length)}; }).as_vertex_rows();
+  const std::size_t count = (rows.n - static_cast<std::size_t>(length)) / step + 1;
+  return call_runs(v, rows, count, runs_a_task(length), tasks, [&](std::size_t i) {
+    return full_run(i, static_cast<std::size_t>(length), step, count);
+  }).as_vertex_rows();
 }
 
 namespace {
@@ -215,7 +215,8 @@ class streamed_runs final : public row_pieces {
     const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(step_, rows_.n));
     constexpr std::size_t rows_a_task = 1 << 12;
     const std::size_t a_task = std::max<std::size_t>(1, rows_a_task / n);
-    const collected_rows given = call_runs(*v_, rows_, count, a_task, input_.tasks(), [&](std::size_t i) { return run{i * step, n}; });
+    const auto at = [&](std::size_t i) { return full_run(i, n, step, count); };
+    const collected_rows given = call_runs(*v_, rows_, count, a_task, input_.tasks(), at);
     detail::table out = given.made ? given.made->fetch(input_.tasks().context()) : given.rows.table;
     const std::uint64_t used = step_ > rows_.n ? step_ : std::uint64_t{count} * step;
     if (used >= rows_.n) skip_ = used - rows_.n;

@@ -1,8 +1,10 @@
 #include "cpu_engine/sort_rows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -146,6 +148,26 @@ permutation sort_counted(const environment& env, const std::uint64_t* words, std
   return rows;
 }
 
+// Rows whose words are the numbers from `low` on, each once, as the numbers of rows are; nothing, if one is there twice.
+std::optional<permutation> place_numbers(const environment& env, const std::uint64_t* words, std::uint64_t low) {
+  permutation rows(env.rows, env.rows, env.pool);
+  std::atomic<bool> twice = false;
+  rows.visit([&](auto* ids) {
+    using id = std::remove_pointer_t<decltype(ids)>;
+    constexpr id nobody = ~id{0};
+    env.chunks(env.rows, [&](std::size_t begin, std::size_t end) { std::fill(ids + begin, ids + end, nobody); });
+    env.chunks(env.rows, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        std::atomic_ref<id>(ids[words[i] - low]).store(static_cast<id>(i), std::memory_order_relaxed);
+    });
+    env.chunks(env.rows, [&](std::size_t begin, std::size_t end) {
+      if (std::find(ids + begin, ids + end, nobody) != ids + end) twice = true;
+    });
+  });
+  if (twice) return std::nullopt;
+  return rows;
+}
+
 // Words of up to 64 bits. As many of their leading bits as fit go into one word with the row id, which halves what the
 // sort moves; rows that these bits leave tied are then sorted by all bits.
 permutation sort_packed(const environment& env) {
@@ -164,6 +186,8 @@ permutation sort_packed(const environment& env) {
     high = std::max(high, h);
   }
   if (env.encoder.exact() && n <= most_counted && high - low < 2 * n) return sort_counted(env, words, low, high);
+  if (env.encoder.exact() && high - low == n - 1)
+    if (auto rows = place_numbers(env, words, low)) return std::move(*rows);
   const auto row_bits = static_cast<unsigned>(std::bit_width(n - 1));
   const auto word_bits = static_cast<unsigned>(std::bit_width(high - low));
   const unsigned dropped = word_bits + row_bits > 64 ? word_bits + row_bits - 64 : 0;

@@ -3,11 +3,13 @@
 #include <cstring>
 
 #include <query/cpu/typed_segment.hpp>
+#include <query/detail/division_watch.hpp>
 #include <query/detail/failure.hpp>
 
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/join.hpp"
 #include "cpu_engine/pipeline.hpp"
+#include "cpu_engine/placed_calls.hpp"
 #include "ir/analysis.hpp"
 
 namespace query::cpu {
@@ -18,16 +20,6 @@ using detail::row_block;
 using detail::verb;
 
 namespace {
-
-// What the library finds wrong in a function, with the verb that the function belongs to.
-template <class Call> void placed(const logical* verb, Call call) {
-  try {
-    call();
-  } catch (const detail::unplaced_error& e) {
-    if (!verb) throw;
-    detail::fail_at(e, *verb);
-  }
-}
 
 // The verb that an error comes from: in fused code only one of them may fail, or nobody knows.
 const logical* the_one_that_may_fail(const std::vector<const logical*>& verbs) {
@@ -53,7 +45,9 @@ class native_stage final : public prepared_stage {
     explicit verbs_above(batch_sink& s) : sink(&s) {}
     void push(const row_block& b) override {
       failed = true;
+      const detail::division_watch watch;
       sink->push(b);
+      watch.check();
       failed = false;
     }
     batch_sink* sink;
@@ -75,7 +69,9 @@ class native_stage final : public prepared_stage {
    private:
     template <class Call> void placed(Call call) const {
       try {
+        const detail::division_watch watch;
         call();
+        watch.check();
       } catch (const detail::unplaced_error& e) {
         const logical* verb = next_.failed ? nullptr : the_one_that_may_fail(stage_->verbs_);
         if (!verb) throw;
@@ -99,7 +95,7 @@ class filter_runner final : public stage_runner {
     for (std::size_t from = 0; from < b.n; from += batch_rows) {
       const std::size_t n = std::min(batch_rows, b.n - from);
       std::byte* rows = static_cast<std::byte*>(b.rows) + from * row_->size;
-      placed(verb_, [&] { test_->filter(rows, b.first + from, n, pass_, scratch_); });
+      placed_calls(verb_, [&] { test_->filter(rows, b.first + from, n, pass_, scratch_); });
       if (row_->trivial && row_->size <= 256) compact(rows, n);
       else push_runs(b, rows, n);
     }
@@ -156,7 +152,7 @@ class map_runner final : public stage_runner {
       const std::size_t n = std::min(batch_rows, b.n - from);
       out_.clear();
       const std::byte* const rows = static_cast<const std::byte*>(b.rows) + from * in_->size;
-      placed(verb_, [&] { map_->map(rows, b.first + from, n, out_.extend(n), scratch_); });
+      placed_calls(verb_, [&] { map_->map(rows, b.first + from, n, out_.extend(n), scratch_); });
       out_.grow(n);
       row_block out;
       out.rows = out_.data();
@@ -184,7 +180,7 @@ class expand_runner final : public stage_runner {
                 batch_sink& next)
       : function_(&f), lists_(lists.is_interpreted() ? &lists : nullptr), verb_(verb), pool_(&pool), next_(&next) {}
   void push(const row_block& b) override {
-    placed(verb_, [&] {
+    placed_calls(verb_, [&] {
       if (lists_) check(b);
       function_->native.expand(function_->f.get(), b.rows, b.n, *next_);
     });
@@ -215,7 +211,7 @@ class functions_stage final : public prepared_stage {
   functions_stage(const planner::stage& s, runtime::run_context& context) : pool_(&context.pool) {
     const ir::type* in = s.in;
     for (const logical* n : s.nodes) {
-      placed(n, [&] {
+      placed_calls(n, [&] {
         const detail::user_function& f = n->functions[0];
         const bool interpreted = s.how == planner::form::interpreted;
         const bool checked_lists = interpreted && f.native.expand && planner::may_trap(f.trace());

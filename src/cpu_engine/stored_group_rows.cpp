@@ -25,13 +25,15 @@ planner::column_schema stored_group_rows::records(const ir::type* row) const {
   if (key_at_) return {{{0, row}}};
   return {{{0, row}, {0, node_->key}}};
 }
-// Those that the key and the aggregates read, and the hashes of the keys behind them.
+// Those that the key and the aggregates read, all of a compiled function's, and the hashes of the keys behind them.
 planner::column_schema stored_group_rows::read_columns(const planner::vertex& v, planner::column_schema rows, bool hashes) {
-  std::vector<bool> read(rows.columns.size(), false);
-  const auto key = planner::project(v.node->functions[0], rows);
-  planner::mark_read(key->function.expression.root, rows, read);
-  for (const ir::aggregate_call& c : v.group_function->calls)
-    if (c.argument) planner::mark_read(c.argument, rows, read);
+  std::vector<bool> read(rows.columns.size(), !v.group_function);
+  if (v.group_function) {
+    const auto key = planner::project(v.node->functions[0], rows);
+    planner::mark_read(key->function.expression.root, rows, read);
+    for (const ir::aggregate_call& c : v.group_function->calls)
+      if (c.argument) planner::mark_read(c.argument, rows, read);
+  }
   for (std::size_t c = 0; c < read.size(); ++c)
     if (!read[c]) rows.columns[c].type = nullptr;
   if (hashes) rows.columns.push_back({0, ir::describe<std::uint64_t>()});

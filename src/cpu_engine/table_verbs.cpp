@@ -33,13 +33,13 @@ operation operation_of(detail::verb what) {
     case verb::skip: return columns_or<columns_by_place, skip_rows>;
     case verb::take_last: return columns_or<columns_by_place, take_last_rows>;
     case verb::skip_last: return columns_or<columns_by_place, skip_last_rows>;
-    case verb::take_while: return table_of<take_rows_while>;
-    case verb::skip_while: return table_of<skip_rows_while>;
+    case verb::take_while: return columns_or<columns_by_place, table_of<take_rows_while>>;
+    case verb::skip_while: return columns_or<columns_by_place, table_of<skip_rows_while>>;
     case verb::reverse: return columns_or<columns_by_place, reverse_rows>;
     case verb::sample: return columns_or<columns_by_place, sample_rows>;
     case verb::concat: return columns_or<concat_columns, table_of<concat_rows>>;
     case verb::zip: return columns_or<zip_columns, table_of<zip_rows>>;
-    case verb::default_if_empty: return table_of<default_if_empty>;
+    case verb::default_if_empty: return columns_or<columns_by_place, table_of<default_if_empty>>;
     case verb::chunk: return chunk_rows;
     case verb::window: return window_rows;
     case verb::apply: return apply_rows;
@@ -56,8 +56,6 @@ runtime::vertex_rows cached_rows(const planner::vertex& v, const vertex_tasks& t
   const std::size_t beside = 3 * v.node->row->size;
   return settled_rows(collect_as_memory_allows(v.inputs.front(), v.captures, tasks.context(), beside).as_vertex_rows(), tasks.context());
 }
-
-bool is_table_verb(detail::verb what) { return operation_of(what) != nullptr; }
 
 runtime::vertex_rows run_table_verb(const planner::vertex& v, runtime::run_context& context) {
   const operation run = operation_of(v.node->what);

@@ -11,7 +11,6 @@ namespace query::cpu {
 
 // Throws internal_error for a verb that is not one of these.
 runtime::vertex_rows run_table_verb(const planner::vertex& v, runtime::run_context& context);
-bool is_table_verb(detail::verb what);
 
 // slices.cpp: rows by their place. Slices of a table that is there already copy nothing.
 detail::table take_rows(const planner::vertex& v, const vertex_tasks& tasks);

@@ -12,6 +12,7 @@
 #include "cpu_engine/verify/row_function.hpp"
 #include "cpu_engine/verify/run_function.hpp"
 #include "cpu_engine/verify/sampled_rows.hpp"
+#include "planner/join_condition.hpp"
 
 namespace query::cpu {
 
@@ -273,6 +274,7 @@ void verify_verb(const planner::vertex& v, std::vector<std::optional<sample>>& i
         for (std::size_t i = 0; i < std::min(l.size(), side); ++i)
           for (std::size_t j = 0; j < std::min(r.size(), side); ++j) pairs.add(l.at(i), r.at(j));
       }
+      if (planner::has_condition(n)) pairs = verify::chosen(n, inputs[0]->side(), inputs[1]->side(), pairs, context.pool);
       verify::map_pairs(n, inputs[0]->side(), inputs[1]->side(), pairs, context.pool);
       return;
     }

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include <query/detail/division_watch.hpp>
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
@@ -152,7 +153,10 @@ class placed_rows final : public vertex_rows {
         throw detail::unplaced_error("too many verbs hand the rows of one source on to each other for the stack of this thread; put rows "
                                      "into a container on the way");
       if (!of_) of_ = open_without_limit(*v_, *context_);
-      return of_->next(rows, about);
+      const detail::division_watch watch;
+      const bool more = of_->next(rows, about);
+      watch.check();
+      return more;
     } catch (const detail::unplaced_error& e) {
       if (!v_->node) throw;
       detail::fail_at(e, *v_->node);

@@ -65,7 +65,7 @@ const char* other_format(std::string_view text) {
 
 csv_file::csv_file(std::string path, csv_options options, const ir::type* row, std::size_t chunk_bytes)
     : path_(std::move(path)), options_(std::move(options)), row_(row), chunk_bytes_(std::max<std::size_t>(chunk_bytes, 1)),
-      bytes_(path_), leaves_(leaf_columns(row)) {
+      bytes_(path_, "read_csv"), leaves_(leaf_columns(row)) {
   check_options(options_, "read_csv");
   check_csv_row(row_, leaves_, options_, "read_csv");
   if (const char* why = other_format(bytes_.text())) fail(why);
@@ -85,7 +85,7 @@ csv_file::csv_file(std::string path, csv_options options, const ir::type* row, s
 }
 
 void csv_file::limit_to(const file_part& part) {
-  if (const file_state now = csv_bytes::state_of(path_); now != part.of || now.bytes != bytes_.text().size())
+  if (const file_state now = file_bytes::state_of(path_); now != part.of || now.bytes != bytes_.text().size())
     fail("it is another file than the other processes read, or it was changed while it was read; write a new file and rename it");
   end_ = record_at(part.end, part.end_is_quoted);
   next_block_ = begin_ = std::min(record_at(part.begin, part.begin_is_quoted), end_);
@@ -100,16 +100,16 @@ const char* csv_file::record_at(std::uint64_t byte, bool quoted) const {
   return next_record(at, text_end(), options_.quote, quoted);
 }
 
-std::uint64_t csv_file::quotes_in(const file_source& file, std::uint64_t begin, std::uint64_t end, csv_parallel parallel) {
-  if (file.options.quote == '\0' || begin >= end) return 0;
-  const csv_bytes bytes(file.path);
+std::uint64_t csv_file::quotes_in(const std::string& path, char quote, std::uint64_t begin, std::uint64_t end, csv_parallel parallel) {
+  if (quote == '\0' || begin >= end) return 0;
+  const file_bytes bytes(path, "read_csv");
   const std::string_view text = bytes.text();
   end = std::min<std::uint64_t>(end, text.size());
   begin = std::min(begin, end);
   std::atomic<std::uint64_t> quotes = 0;
   parallel(static_cast<std::size_t>((end - begin + default_chunk_bytes - 1) / default_chunk_bytes), [&](std::size_t c) {
     const char* const from = text.data() + begin + c * default_chunk_bytes;
-    quotes += count_bytes(from, std::min(from + default_chunk_bytes, text.data() + end), file.options.quote);
+    quotes += count_bytes(from, std::min(from + default_chunk_bytes, text.data() + end), quote);
   });
   return quotes;
 }

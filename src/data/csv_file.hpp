@@ -26,7 +26,7 @@
 #include <query/detail/function_ref.hpp>
 #include <query/detail/type.hpp>
 
-#include "data/csv_bytes.hpp"
+#include "data/file_bytes.hpp"
 #include "data/leaf_columns.hpp"
 
 namespace query::data {
@@ -48,7 +48,7 @@ class csv_file {
   // Only the records of this part, from here on. Throws user_error if the file is another than the part is of.
   void limit_to(const file_part& part);
   // How many quotes there are within these bytes of the file.
-  static std::uint64_t quotes_in(const file_source& file, std::uint64_t begin, std::uint64_t end, csv_parallel parallel);
+  static std::uint64_t quotes_in(const std::string& path, char quote, std::uint64_t begin, std::uint64_t end, csv_parallel parallel);
 
   // Finds the records; once, before all that follows. Throws user_error if a quote is never closed.
   void index(csv_parallel parallel);
@@ -95,7 +95,7 @@ class csv_file {
   csv_options options_;
   const ir::type* row_;
   std::size_t chunk_bytes_;
-  csv_bytes bytes_;
+  file_bytes bytes_;
   std::vector<leaf_column> leaves_;
   std::vector<const leaf_column*> columns_;  // by column of the file; null where the row has no use for it
   const char* data_ = nullptr;               // behind the header

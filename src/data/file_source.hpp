@@ -1,31 +1,65 @@
-// What a plan knows of a file that rows come from.
+// What a plan knows of the files that rows come from, and of those that they go to.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <query/csv.hpp>
 
 namespace query::data {
 
+enum class file_format : std::uint8_t { csv, binary };
+constexpr std::string_view reading_verb(file_format f) { return f == file_format::csv ? "read_csv" : "read_binary"; }
+constexpr std::string_view writing_verb(file_format f) { return f == file_format::csv ? "write_csv" : "write_binary"; }
+
 struct file_source {
-  std::string path;
-  csv_options options;
+  std::vector<std::string> paths;  // patterns and folders among them (file_list.hpp)
+  file_format format = file_format::csv;
+  csv_options options{};
 };
 
-// A file as one process finds it.
+// A file as one process finds it, or all files of a source.
 struct file_state {
-  bool there = false;            // a regular file that can be read
-  std::uint64_t bytes = 0;
-  std::int64_t changed_at = 0;   // nanoseconds
+  bool there = false;            // regular files that can be read
+  std::uint64_t bytes = 0;       // of all
+  std::int64_t changed_at = 0;   // nanoseconds; of several a hash of their names, sizes and times
   bool operator==(const file_state&) const = default;
 };
 
-// The part that a partition reads: records that begin within these bytes. Whether a byte is quoted depends on all before it.
+// The part that a partition reads: records that begin within these bytes. Whether a byte is quoted depends on all of its file before it.
 struct file_part {
   std::uint64_t begin = 0, end = 0;
   bool begin_is_quoted = false, end_is_quoted = false;
   file_state of;                 // as it has to be
+};
+
+// Within some bytes: the quotes since the last of the files that begin there, else since the first byte.
+struct quotes_seen {
+  std::uint64_t n = 0;
+  std::uint64_t file_begins = 0;   // one does
+  std::uint64_t until_begin = 0;   // the quotes before the first one that does
+  std::uint64_t is_odd = 0;        // a file that is there as a whole has a quote that is never closed
+
+  void file_begins_here() {
+    if (file_begins) is_odd |= n % 2;
+    else until_begin = n;
+    file_begins = 1;
+    n = 0;
+  }
+};
+
+// A folder that rows are written to, a file for each partition.
+struct folder_sink {
+  file_format format = file_format::csv;
+  csv_options options{};
+  std::string folder;            // where they are written at first, known to all processes by this path
+  std::string place;             // of the verb, for errors
+};
+struct written_file {
+  std::string name;              // within the folder
+  std::uint64_t bytes = 0, rows = 0;
 };
 
 }  // namespace query::data

@@ -1,7 +1,6 @@
 #include "gpu_engine/gpu_engine.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include <query/errors.hpp>
@@ -104,12 +103,9 @@ class gpu_vertex final : public runtime::running_vertex {
       throw;
     }
   }
-  void cancel() override { context_->cancel.cancel(); }
-  runtime::report so_far() const override { return report_; }
 
  private:
   void run() {
-    const auto begin = std::chrono::steady_clock::now();
     const scoped_context here(gpu_->on());  // once for all that follows
     const waits_for_kernels waits(planner::demands_gpu(*vertex_));
     out_->tell(runtime::signal::begin_stream);
@@ -123,7 +119,6 @@ class gpu_vertex final : public runtime::running_vertex {
       kernels_->ran(planned_as(vertex_, vertex_->inputs), run.compiled());
     }
     out_->tell(runtime::signal::end_stream);
-    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
   // Where devices cannot share it, one of them runs it.
@@ -149,7 +144,6 @@ class gpu_vertex final : public runtime::running_vertex {
     if (results.kept) {
       runtime::block b;
       b.kept = std::move(results.kept);
-      report_.rows_out = b.kept->size();
       out_->push(std::move(b));
     }
     for (detail::table& t : results.tables) {
@@ -157,7 +151,6 @@ class gpu_vertex final : public runtime::running_vertex {
       b.rows.rows = const_cast<void*>(t.rows);
       b.rows.n = t.n;
       b.owner = std::move(t.owner);
-      report_.rows_out += t.n;
       out_->push(std::move(b));
     }
   }
@@ -218,7 +211,6 @@ class gpu_vertex final : public runtime::running_vertex {
   const planner::vertex* vertex_;
   runtime::output_port* out_;
   runtime::run_context* context_;
-  runtime::report report_;
 };
 
 class engine final : public runtime::engine {
@@ -241,7 +233,6 @@ class engine final : public runtime::engine {
     } catch (...) {  // a device that was lost just now
     }
   }
-  bool needs_whole_input(const planner::vertex&, std::size_t) const override { return true; }
 
   runtime::verdict accepts(const planner::vertex& v) const override {
     if (const std::string why = gpus_.loss(); !why.empty()) return {false, std::string(runtime::gpu_was_lost) + why};
@@ -290,7 +281,7 @@ class engine final : public runtime::engine {
         return no_form(v.node->what);
       return {};
     });
-    if (answer.yes) answer.why += searches(v) + alone(devices, [&] { return why_on_one(v, gpus_); }) + trouble_of(verb_of(v));
+    if (answer) answer.why += searches(v) + alone(devices, [&] { return why_on_one(v, gpus_); }) + trouble_of(verb_of(v));
     return answer;
   }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
@@ -312,7 +303,7 @@ class engine final : public runtime::engine {
       plan_fold(last_part(b), kind);
       return {};
     });
-    if (answer.yes) answer.why += alone(devices, [&] { return why_fold_on_one(b, gpus_); }) + trouble_of(verb_of(b));
+    if (answer) answer.why += alone(devices, [&] { return why_fold_on_one(b, gpus_); }) + trouble_of(verb_of(b));
     return answer;
   }
 
@@ -425,12 +416,11 @@ class engine final : public runtime::engine {
     const std::string device = answer.why;
     const auto expressions = divisible ? row_expressions_of(*divisible) : std::nullopt;
     if (const auto costs = placement_.weigh(what, sources, amount, devices, expressions, device)) {
-      answer.yes = costs->gpu_wins();
-      answer.why = (answer.yes ? device + ": " : "") + costs->reason();
       answer.costs = costs->parts;
-      answer.expected = {costs->gpu, costs->cpu};
+      answer.expected = costs;
+      answer.why = (answer ? device + ": " : "") + costs->reason();
     }
-    if (answer.yes) answer.why += captured;
+    if (answer) answer.why += captured;
     return answer;
   }
   // Few rows that take as long as many.
@@ -484,4 +474,11 @@ std::shared_ptr<runtime::engine> make_engine(std::function<const device*(std::si
 std::string query::runtime::loss_of_gpus(const engine& e) {
   const auto* gpus = dynamic_cast<const gpu_engine::engine*>(&e);
   return gpus ? gpus->gpus().loss() : std::string();
+}
+void query::runtime::count_run(engine& e, const planner::machine_graph& g) {
+  auto* const gpu = dynamic_cast<gpu_engine::engine*>(&e);
+  if (!gpu) return;
+  gpu_engine::known_kernels& kernels = gpu->placement().kernels();
+  for (const auto& v : g.vertices) kernels.begins(v.get());
+  kernels.begins(&g.result);
 }

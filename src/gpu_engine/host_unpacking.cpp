@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
+#include <query/detail/discard.hpp>
+#include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 
 #include "gpu_engine/repack.hpp"
 #include "runtime/engine_failure.hpp"
+#include "runtime/leftover_rows.hpp"
 
 namespace query::gpu_engine {
 
@@ -93,6 +99,17 @@ struct chunked_rows {
   }
 };
 
+// Nobody waits for millions of strings to go once the query should stop.
+void leave(chunked_rows* rows) noexcept {
+  std::unique_ptr<chunked_rows> all(rows);
+  const bool stopped = std::uncaught_exceptions() > 0 || detail::stop_here->stopped_now.load(std::memory_order_relaxed);
+  if (!stopped || !runtime::slow_to_destroy(*all->type, all->n)) return;
+  try {
+    detail::discard(std::move(all));
+  } catch (const std::bad_alloc&) {  // then they are destroyed here
+  }
+}
+
 [[noreturn]] void no_host_form(const ir::type* t, const char* why) {
   throw not_generated("the result's rows (" + std::string(t->name) + ") would be made on the host, and " + why);
 }
@@ -127,7 +144,7 @@ void check_host_form(const ir::type* t) {
 }
 
 living_rows make_rows(const ir::type* t, std::size_t n, runtime::run_context& context) {
-  auto all = std::make_shared<chunked_rows>();
+  std::shared_ptr<chunked_rows> all(new chunked_rows, leave);
   all->type = t;
   all->n = n;
   all->memory = context.pool.allocate(runtime::buffer_pool::checked_bytes(n ? n : 1, t->size));

@@ -10,7 +10,10 @@ namespace query::gpu_engine {
 
 namespace {
 
-// Two kernels: the bytes before each value and of all, then the copies. `pieces` values are gone through at once.
+// What views more bytes is copied by a block, not by a thread: a list of all rows' strings would take one thread a second.
+constexpr std::uint64_t large_value = 16384;
+
+// Two kernels: the bytes before each value and of all, then the copies, `tile` values a block at a time.
 std::string program(const ir::type* t) {
   kernel_source k;
   k.include("gpu_primitives/scan.cuh");
@@ -22,8 +25,33 @@ std::string program(const ir::type* t) {
         "(values[i]); },\n    [](u64 a, u64 b) { return a + b; }, [&](u64 i, u64 before) { offsets[i] = before; }, [&](u64 all) { "
         "offsets[n] = all; });\n}\n");
   k.add("extern \"C\" __global__ void __launch_bounds__(256) pack_heap(const " + type + "* values, u64 n, const u64* offsets, u8* heap, " +
-        type + "* packed) {\n  for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < n; i += gridDim.x * 256ull) {\n    " + type +
-        " v = values[i];\n    u8* to = heap + offsets[i];\n    " + f.moved + "(v, to);\n    packed[i] = v;\n  }\n}\n");
+        type + "* packed, u32 tile) {\n" + R"(  __shared__ u64 large[256];
+  __shared__ u32 larges;
+  for (u64 first = u64(blockIdx.x) * tile; first < n; first += u64(gridDim.x) * tile) {
+    if (threadIdx.x == 0) larges = 0;
+    __syncthreads();
+    const u64 i = first + threadIdx.x;
+    if (threadIdx.x < tile && i < n) {
+      if (offsets[i + 1] - offsets[i] > )" + std::to_string(large_value) + R"() {
+        large[atomicAdd(&larges, 1u)] = i;
+      } else {
+        )" + type + R"( v = values[i];
+        u8* to = heap + offsets[i];
+        )" + f.moved + R"((v, to);
+        packed[i] = v;
+      }
+    }
+    __syncthreads();
+    for (u32 l = 0; l < larges; ++l) {
+      )" + type + R"( v = values[large[l]];
+      u8* to = heap + offsets[large[l]];
+      )" + f.moved_by_block + R"((v, to);
+      if (threadIdx.x == 0) packed[large[l]] = v;
+    }
+    __syncthreads();
+  }
+}
+)");
   return k.text();
 }
 
@@ -48,8 +76,10 @@ repacked repack(gpu_session& gpu, const ir::type* t, device_address values, std:
   gpu.copies().download_plain(&r.heap_bytes, offsets.address() + n * 8, 8, s, context.scheduler, context.cancel);
   r.heap = gpu.memory().allocate(std::max<std::uint64_t>(r.heap_bytes, heap_alignment), s);
   r.values = gpu.memory().allocate(std::max<std::uint64_t>(n, 1) * device_layout(t).size, s);
-  const auto blocks = std::min<std::uint64_t>(query::gpu::divide_up(n, 256), std::uint64_t{resident_blocks(*pack, 256)} * 16);
-  launch(*pack, {static_cast<unsigned>(blocks), 256, 0}, s, values, n, offsets.address(), r.heap.address(), r.values.address());
+  const auto most = std::uint64_t{resident_blocks(*pack, 256)} * 16, tile = std::clamp<std::uint64_t>(n / most, 1, 256);
+  const auto blocks = std::min<std::uint64_t>(query::gpu::divide_up(n, tile), most);
+  launch(*pack, {static_cast<unsigned>(blocks), 256, 0}, s, values, n, offsets.address(), r.heap.address(), r.values.address(),
+         static_cast<std::uint32_t>(tile));
   r.made_by = pack;
   return r;
 }

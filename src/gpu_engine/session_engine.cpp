@@ -42,15 +42,16 @@ std::vector<std::pair<int, int>> wanted_devices(const std::vector<int>& named) {
 
 namespace query::runtime {
 
-std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& why_not) {
+std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, without_gpu& reason) {
   using namespace gpu_engine;
   const auto wanted = wanted_devices(limits.devices);
   if (wanted.empty()) {
-    why_not = device::why_not(limits.devices.empty() ? 0 : limits.devices.front());
+    const int first = limits.devices.empty() ? 0 : limits.devices.front();
+    reason = {device::why_not(first), device::find(first) != nullptr};  // one that was opened has been lost since
     return nullptr;
   }
   if (!compiler::find()) {
-    why_not = compiler::why_not();
+    reason.why = compiler::why_not();
     return nullptr;
   }
   auto made = make_engine([wanted](std::size_t i) { return device::find(wanted[i].first, wanted[i].second); }, wanted.size(), limits,

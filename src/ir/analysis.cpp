@@ -198,6 +198,23 @@ void fields_used(const node* n, std::uint32_t row, const type* row_type, std::ve
   });
 }
 
+void element_fields_used(const node* root, std::uint32_t row, const type* element, std::vector<bool>& fields) {
+  const auto is_list = [&](const node* n) { return n->what == op::row && n->id == row; };
+  fields.resize(std::max<std::size_t>(element->fields().size(), 1));
+  bool whole = is_list(root) || root->type == element;
+  each_node(root, [&](const node* n) {
+    const bool loops = n->what == op::nested && is_list(n->kids[0]);
+    if (loops) fields_used(n, n->id, element, fields);
+    for (std::size_t k = 0; k < n->kids.size(); ++k) {
+      const bool known = n->what == op::size || (k == 0 && (n->what == op::index || loops));
+      if (is_list(n->kids[k])) whole = whole || !known;
+      else if (n->kids[k]->type == element && n->what == op::member && n->bits < fields.size()) fields[n->bits] = true;
+      else whole = whole || n->kids[k]->type == element;
+    }
+  });
+  if (whole) std::fill(fields.begin(), fields.end(), true);
+}
+
 std::set<std::uint32_t> rows_used(const node* n) {
   std::set<std::uint32_t> rows;
   each_node(n, [&](const node* x) {

@@ -37,6 +37,9 @@ inline constexpr std::string_view narrowing = "narrow ";  // begins the text of 
 // `fields` gets as many entries as the row's type has fields, and keeps what is marked already, so that several functions add up.
 void fields_used(const node* n, std::uint32_t row, const type* row_type, std::vector<bool>& fields);
 
+// The same of the elements of row `row`, which is a list of rows of type `element`: chunk, window, the matches of group_join.
+void element_fields_used(const node* n, std::uint32_t row, const type* element, std::vector<bool>& fields);
+
 // The numbers of the rows that the expression reads (fields, whole rows); those of nested computations are not among them.
 std::set<std::uint32_t> rows_used(const node* n);
 

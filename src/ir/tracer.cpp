@@ -1,5 +1,7 @@
 #include <query/detail/tracer.hpp>
 
+#include <query/detail/division_watch.hpp>
+
 namespace query::ir {
 
 namespace {
@@ -138,6 +140,7 @@ traced run_trace(function_ref<const node*()> call) {
   traced result;
   std::uint64_t shapes[2] = {};
   const tracer saved = active;
+  detail::division_watch watch;
   for (int round = 0; round < 2 && result.reason.empty(); ++round) {
     auto nodes = std::make_shared<arena>();
     active = tracer{nodes.get(), nullptr, {}, result.runs, 2};
@@ -158,6 +161,7 @@ traced run_trace(function_ref<const node*()> call) {
     result.runs = active.runs;
   }
   active = saved;
+  if (watch.take_refused()) result.reason = "it divides an integer by a 0, or by -1 the smallest one, that is no row's";
   if (result.reason.empty() && shapes[0] != shapes[1])
     result.reason = "the function is not pure: traced twice, it gave two different expressions";
   if (!result.reason.empty()) {

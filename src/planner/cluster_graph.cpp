@@ -7,12 +7,16 @@
 #include <unordered_set>
 #include <utility>
 
+#include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
 #include "planner/cut_branch.hpp"
+#include "planner/known_sizes.hpp"
+#include "planner/loop_partitions.hpp"
 #include "planner/partitioning.hpp"
 #include "planner/partitions.hpp"
 #include "planner/rules/edges.hpp"
+#include "planner/stages.hpp"
 
 namespace query::planner {
 
@@ -34,10 +38,13 @@ bool is_range(const logical& source) {
   return source.what == verb::source_stream && source.count && source.step == 1 && ir::is_integer(source.row->k);
 }
 
-// Arrow data are converted as a whole, for all readers.
+bool is_repeat(const logical& source) {
+  return source.what == verb::source_stream && source.count && source.step == 0 && source.row->trivial && source.row->k != ir::kind::opaque;
+}
+
 bool is_divided(const branch& b) {
-  if (!b.source || b.source->options) return false;
-  if (is_range(*b.source)) return b.source->count >= least_divided_range;
+  if (!b.source) return false;
+  if (is_made_in_parts(*b.source)) return b.source->count >= least_divided_range;
   if (!b.source->view) return false;
   return b.source->what == verb::source_rows || b.source->what == verb::source_columns;
 }
@@ -47,6 +54,7 @@ namespace {
 struct cannot_travel {
   const ir::type* row;
 };
+struct place_anew {};  // the variable of a loop lies elsewhere
 
 // Equal keys have equal hashes.
 bool has_hash(const logical& n) { return !n.has_own_equality() || n.keys.hash; }
@@ -60,7 +68,7 @@ bool passes_on(const vertex& v) { return !v.node || v.node->what == verb::source
 
 class splitting {
  public:
-  splitting(machine_graph& g, const cluster_options& options) : g_(g), options_(options) {
+  splitting(machine_graph& g, const cluster_options& options, loop_partitions& loops) : g_(g), options_(options), loops_(loops) {
     for (const auto& v : g.vertices) {
       for (const std::vector<vertex*>* list : {&v->body, &v->test})
         for (const vertex* w : *list) {
@@ -81,7 +89,9 @@ class splitting {
     }
     at_ = nullptr;
     place_result();
+    keep_what_is_relied_on();
     put_in_order();
+    note_undivided();
     int number = 0;
     for (auto& v : g_.vertices)
       for (branch& b : v->inputs) b.number = ++number;
@@ -95,8 +105,26 @@ class splitting {
     const auto found = lies_.find(v);
     return found == lies_.end() ? 1 : found->second;
   }
-  int lies(const branch& b) const { return b.table ? lies(b.table) : is_divided(b) ? options_.partitions : 1; }
+  int lies(const branch& b) const {
+    return b.table ? lies(b.table) : is_divided(b) || loops_.divided_variable(b) ? options_.partitions : 1;
+  }
 
+  // Sources that stay whole, though they may be large.
+  void note_undivided() {
+    std::unordered_set<const logical*> noted;
+    const auto note = [&](const branch& b) {
+      if (!b.source || b.table || b.source->what != verb::source_stream || is_divided(b) || !noted.insert(b.source).second) return;
+      if (b.source->count && b.source->count < least_divided_range) return;
+      const char* const why = !b.source->count                   ? "each row follows from the one before"
+                              : b.source->step                   ? "fractions depend on where they begin"
+                                                                 : "its value may hold addresses";
+      g_.notes.push_back(b.source->label + " (" + detail::place_of(b.source->where) +
+                         "): all rows are made in the first partition: " + why);
+    };
+    for (const auto& v : g_.vertices)
+      for (const branch& b : v->inputs) note(b);
+    note(g_.result);
+  }
   // Vertices whose reader asks for rows as far as it needs them: they, and what they ask, run where it does.
   void find_asked_for() {
     const rules::edge_index edges(g_);
@@ -111,12 +139,18 @@ class splitting {
 
   void place(vertex& v) {
     const std::vector<binding> captures = v.captures;
-    v.partitions = partitions_of(v, captures);
-    lies_[&v] = v.partitions;
-    v.captures = bound(captures, v.partitions);
-    if (!v.node || v.node->what != verb::do_while) return;
+    const bool loop = v.node && v.node->what == verb::do_while;
+    if (loop && loops_.of(v).divided) {
+      place_divided_loop(v, captures);
+    } else {
+      v.partitions = partitions_of(v, captures);
+      lies_[&v] = v.partitions;
+      v.captures = bound(captures, v.partitions);
+      if (loop) v.notes.push_back("between rounds its rows are in one partition: " + loops_.of(v).why);
+    }
+    if (!loop) return;
     for (branch* b : {&v.body_result, &v.test_result})
-      if (b->table && lies(b->table) > 1) {
+      if (b->table && lies(b->table) > 1 && !(b == &v.body_result && v.variable_partitions > 1)) {
         auto& list = b == &v.body_result ? v.body : v.test;
         const bool same = b == &v.body_result && v.test_result.table == b->table;
         at_ = nullptr;  // it runs after the last vertex of the round
@@ -126,6 +160,25 @@ class splitting {
         b->table = all;
         if (same) v.test_result.table = all;
       }
+  }
+
+  // Its variable stays where the rounds make it; the first partition gets it behind the last one.
+  void place_divided_loop(vertex& v, const std::vector<binding>& captures) {
+    if (lies(v.body_result.table) == 1) in_one_partition(*v.node, "a round gives them there");
+    if (!loops_.of(v).placed && loops_.choose_key(v, g_)) throw place_anew();
+    const logical* const by = loops_.of(v).by.get();
+    branch& start = v.inputs.front();
+    const int from = at_ease(start, captures);
+    if (by) by_hash(start, from, *by, by->functions.front(), false, captures, wanted_rows::by_hash);
+    else if (from == 1) in_one_partition(*v.node, "they begin there");
+    v.captures = bound(captures, options_.partitions);
+    v.variable_partitions = options_.partitions;
+    lies_[&v] = 1;
+    v.notes.push_back("between rounds its rows stay in their partitions" + (by ? ", by the hash of the key of " + by->label : ""));
+  }
+  [[noreturn]] void in_one_partition(const logical& loop, const char* why) {
+    loops_.keep_in_one(loop, why);
+    throw place_anew();
   }
 
   int partitions_of(vertex& v, const std::vector<binding>& captures) {
@@ -183,19 +236,22 @@ class splitting {
     for (std::size_t i = 0; i < b.stages.size(); ++i) {
       stage& s = b.stages[i];
       if (s.what != stage::kind::probe) continue;
-      if (!s.ordered && joins_by_hash(*s.join) && !is_small(*s.build)) {
+      if (!s.ordered && joins_by_hash(*s.join) && !is_small(*s.build, options_.most_broadcast)) {
         const bool interpreted = s.how == form::interpreted;
         const logical& join = *s.join;
         const auto &probes = join.functions[s.build_left ? 1 : 0], &builds = join.functions[s.build_left ? 0 : 1];
+        // Its hash table's rows come first: how many there are may decide how those that probe them are sent.
+        branch build = reading_of(s.build);
+        by_hash(build, lies(build), join, builds, interpreted, captures, wanted_rows::by_hash);
         if (!stay(b, i, lies(b), join, probes, wanted_rows::by_hash)) {
+          const vertex* const as_it_lies = b.stages[i].build;
           branch first = cut_branch(b, i, 0, nullptr);
           const int from = lies(first);  // its own joins have been placed
           by_hash(first, from, join, probes, interpreted, captures, wanted_rows::by_hash);
           b.table = first.table;
           i = 0;
+          if (build.table != as_it_lies) may_be_revised(*build.table, *b.table, join);
         }
-        branch build = reading_of(b.stages[i].build);
-        by_hash(build, lies(build), join, builds, interpreted, captures, wanted_rows::by_hash);
         b.stages[i].build = build.table;
         continue;
       }
@@ -212,6 +268,7 @@ class splitting {
       if (from > 1) b = reading_of(moved(exchange::gather, std::move(b), from, captures));
       return;
     }
+    if (const logical* loop = loops_.divided_variable(b)) in_one_partition(*loop, wanted_in_one);
     if (b.table) b.table = gathered(b.table);
     for (stage& s : b.stages)
       if (s.build) s.build = gathered(s.build);
@@ -250,9 +307,36 @@ class splitting {
 
   // The first stages' rows of a branch that runs in `from` partitions: are they where the verb wants them?
   bool stay(const branch& b, std::size_t stages, int from, const logical& of, const detail::user_function& key, wanted_rows wanted) {
-    if (from == 1 || of.has_own_equality() || !lie_right(b, stages, key, wanted, at_ && inside_.contains(at_))) return false;
+    if (from == 1 || of.has_own_equality() || !lie_right(b, stages, key, wanted, at_ && inside_.contains(at_), loops_.keys()))
+      return false;
+    if (b.table) relied_on_.push_back(b.table);
     (at_ ? at_->notes : g_.notes).push_back(of.label + ": no exchange, rows lie by the hash of its " + std::string(key.role) + " already");
     return true;
+  }
+  // In loops one of them may stay for all rounds; rows of one partition had better be shared by all.
+  void may_be_revised(vertex& build, vertex& probing, const logical& join) {
+    if ((at_ && inside_.contains(at_)) || probing.partitions == 1) return;
+    build.probing = &probing;
+    build.joins = &join;
+  }
+  // Not where rows have to lie by the hash of their key for somebody: for a verb of this query, for the next round, or for a query
+  // to come that finds them cached.
+  void keep_what_is_relied_on() {
+    for (const auto& v : g_.vertices)
+      if (v->variable_partitions > 1 || (v->node && v->node->what == verb::cached)) relied_on_.push_back(v.get());
+    std::unordered_set<const vertex*> all(relied_on_.begin(), relied_on_.end());
+    while (!relied_on_.empty()) {
+      const vertex& v = *relied_on_.back();
+      relied_on_.pop_back();
+      each_table_of(v, [&](const vertex& table) {
+        if (all.insert(&table).second) relied_on_.push_back(&table);
+      });
+    }
+    for (const auto& v : g_.vertices) {
+      if (!v->probing) continue;
+      if (all.contains(v.get()) || all.contains(v->probing)) v->probing = nullptr, v->joins = nullptr;
+      else v->notes.push_back("if these rows prove to be small, each partition gets all of them, and those that probe them stay");
+    }
   }
   // Each partition sends its groups, or its rows where states of groups cannot be sent.
   int group(vertex& v, const std::vector<binding>& captures) {
@@ -316,20 +400,6 @@ class splitting {
     // Functions of the user's never see the null of a key.
     return has_hash(n) && !(n.has_own_equality() && key->k == ir::kind::optional);
   }
-  bool is_small(const vertex& v) const {
-    if (v.node || v.inputs.size() != 1) return false;
-    const branch& b = v.inputs.front();
-    if (!b.source || !b.source->view || b.source->what == verb::placeholder) return false;
-    if (std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) {
-          return s.what == stage::kind::probe || std::any_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) {
-                   return n->what == verb::select_many;
-                 });
-        }))
-      return false;
-    detail::row_block rows;
-    b.source->view(b.source->source.get(), rows);
-    return rows.n * v.row()->size <= options_.most_broadcast;
-  }
 
   // ---------------------------------------------------------------- exchanges
   static branch reading_of(vertex* v) {
@@ -350,6 +420,8 @@ class splitting {
                 bool interpreted = false) {
     const bool rows = !of || of->what == verb::partition || of->what == verb::order_by;  // else states
     if (rows && !options_.can_travel(*b.row)) throw cannot_travel{b.row};
+    if (const logical* loop = rows && (way == exchange::gather || way == exchange::broadcast) ? loops_.begins_with_variable(b) : nullptr)
+      in_one_partition(*loop, way == exchange::gather ? wanted_in_one : "all partitions look into all of them");
     if (b.table && b.table->moves == exchange::broadcast) throw internal_error("query: copies of rows would be sent once more");
     auto x = std::make_unique<vertex>();
     x->node = of;
@@ -394,7 +466,7 @@ class splitting {
   void place_result() {
     branch& b = g_.result;
     const std::vector<binding> captures = g_.captures;
-    if (options_.how == reading::folded) {
+    if (options_.how == reading::folded || options_.how == reading::written) {
       g_.result_partitions = at_ease(b, captures);
     } else {
       one(b, captures, options_.how == reading::on_demand);
@@ -434,8 +506,11 @@ class splitting {
     return rest;
   }
 
+  static constexpr const char* wanted_in_one = "a verb wants all of them in order, or in one partition";
+
   machine_graph& g_;
   const cluster_options& options_;
+  loop_partitions& loops_;
   vertex* at_ = nullptr;                                // being placed; null: the result, or the end of a round
   std::unordered_map<const vertex*, int> lies_;               // in how many partitions a table is
   std::unordered_map<const vertex*, const vertex*> inside_;   // the loop around
@@ -443,6 +518,7 @@ class splitting {
   std::unordered_map<const vertex*, std::vector<vertex*>> before_;
   std::unordered_map<const void*, std::vector<vertex*>> behind_;
   std::unordered_set<const vertex*> asked_for_;
+  std::vector<const vertex*> relied_on_;                      // tables whose rows have to lie as the plan says
   std::map<std::tuple<const vertex*, exchange, const void*>, vertex*> moved_;
 };
 
@@ -450,12 +526,18 @@ class splitting {
 
 void split_over_partitions(machine_graph& g, const cluster_options& options) {
   if (options.partitions <= 1) return;
-  graph_copy split = copy_of(g);
-  try {
-    splitting(*split.graph, options).split();
-    g = std::move(*split.graph);
-  } catch (const cannot_travel& x) {
-    g.notes.push_back("in one partition: rows of " + std::string(x.row->name) + " cannot be sent to others");
+  loop_partitions loops(g, options);
+  for (;;) {
+    graph_copy split = copy_of(g);
+    try {
+      splitting(*split.graph, options, loops).split();
+      g = std::move(*split.graph);
+      return;
+    } catch (const place_anew&) {
+    } catch (const cannot_travel& x) {
+      g.notes.push_back("in one partition: rows of " + std::string(x.row->name) + " cannot be sent to others");
+      return;
+    }
   }
 }
 

@@ -44,13 +44,25 @@ struct cluster_options {
 // After vertices have been placed, before mark_streams. Where some rows cannot travel, all stays in one partition, and a note says so.
 void split_over_partitions(machine_graph& g, const cluster_options& options);
 
+// May the first partition take the result's rows from one partition after the other, as they come? They are gathered for nobody else,
+// what is done to them there is done to each row by itself, and a partition that is computed again has them in the same order: those of
+// groups, sets and joins are in another one where memory got short.
+bool rows_come_in_pieces(machine_graph& g);
+
 // Rows of the branch are divided over partitions, where it starts from this source.
 bool is_divided(const branch& b);
 
 // What range() gives, if that are whole numbers: each partition makes its own.
 bool is_range(const logical& source);
 inline constexpr std::size_t range_bytes = 16;               // of what its `source` points to
-inline constexpr std::uint64_t least_divided_range = 1024;   // numbers
+inline constexpr std::uint64_t least_divided_range = 1024;   // rows
+// What repeat() gives, if the value is the same bytes anywhere: each partition makes its own. `source` points to the value, and behind it,
+// at this byte, to the number of rows.
+bool is_repeat(const logical& source);
+constexpr std::size_t repeat_count_offset(std::size_t value_bytes) {
+  return (value_bytes + alignof(std::uint64_t) - 1) / alignof(std::uint64_t) * alignof(std::uint64_t);
+}
+inline bool is_made_in_parts(const logical& source) { return is_range(source) || is_repeat(source); }
 
 struct graph_copy {
   std::unique_ptr<machine_graph> graph;

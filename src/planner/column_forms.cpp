@@ -148,6 +148,13 @@ std::shared_ptr<const ir::group_plan> group_plan_of(const vertex& v, const colum
   return std::make_shared<const ir::group_plan>(std::move(*a.plan));
 }
 
+// A compiled function that keeps a state of the user's own reads fields where they lie; integer divisions that would trap are left to
+// those who look for them in records.
+bool reads_fields(const vertex& v) {
+  const logical& n = *v.node;
+  return n.aggregate.update_fields && !v.group_function && !n.has_own_equality() && !may_trap(n.functions.back().trace());
+}
+
 // A group_by or aggregate whose rows come as columns all the way.
 bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
   if (!reader || !reader->node || !w.costly()) return false;
@@ -161,7 +168,7 @@ bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
     if (!key || !can_be_stored(n.key)) return false;
   }
   auto plan = group_plan_of(*reader, w.schema());
-  if (!plan) return false;
+  if (!plan) return reader->over_columns = reads_fields(*reader) && !w.schema().optional_row;
   // Records of plain numbers are put together as fast. Groups in order of their first rows are sorted as records.
   if (key && !reader->ordered && !reader->moves && can_be_stored(n.row) && (to_columns || owns_memory(n.row)))
     if (auto groups = project_groups(*key, n.key, *plan, n.functions.back()))
@@ -247,7 +254,8 @@ bool zip_over_columns(vertex& v) {
   return true;
 }
 
-// take, skip and others by place: columns of some rows. Slices of records that lie side by side copy nothing, either.
+// take, skip, take_while and others by place, default_if_empty: columns of some rows. Slices of records that lie side by side copy nothing,
+// either.
 bool place_over_columns(vertex& v) {
   const branch& b = v.inputs[0];
   if (!can_be_stored(v.row()) || (!is_columnar(b) && !owns_memory(v.row()))) return false;
@@ -255,6 +263,8 @@ bool place_over_columns(vertex& v) {
   if (slice && !is_columnar(b) && b.prefilters.empty() && b.stages.empty()) return false;
   const std::vector<walk> input = walks_of(v);
   if (input.empty()) return false;
+  const bool tested = v.node->what == verb::take_while || v.node->what == verb::skip_while;
+  if (tested && !evaluate(v.node->functions[0], input[0].schema())) return false;
   v.gives_columns = std::make_shared<const projection>(projection::of_columns(input[0].schema()));
   return true;
 }
@@ -279,6 +289,9 @@ bool gives_rows_of_inputs(const vertex& v) {
     case verb::skip:
     case verb::take_last:
     case verb::skip_last:
+    case verb::take_while:
+    case verb::skip_while:
+    case verb::default_if_empty:
     case verb::reverse:
     case verb::sample:
     case verb::distinct:

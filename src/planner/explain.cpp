@@ -78,7 +78,7 @@ std::string form_on_cpu(const stage& s) {
   for (std::size_t i = 0; i < s.native_because.size(); ++i) {
     if (s.native_because[i].empty()) continue;
     const logical& n = *s.nodes[i];
-    const char* how = s.checks ? " unchecked: " : s.how == form::interpreted ? " natively: " : " not interpreted: ";
+    const char* how = s.checks ? " compiled, optionals unchecked: " : s.how == form::interpreted ? " natively: " : " not interpreted: ";
     all += "; " + n.label + " @" + place_of(n.where) + how + s.native_because[i];
   }
   return all;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "planner/explain_text.hpp"
+#include "planner/join_condition.hpp"
 #include "planner/names.hpp"
 
 namespace query::planner {
@@ -30,6 +31,7 @@ class writer {
     if (v.node && v.node->has_own_equality()) to_.line(depth + 1, "keys: by the user's own equality and hash");
     if (v.node && v.node->has_own_order()) to_.line(depth + 1, "keys: in the user's own order");
     if (const std::string w = wanted_text(v.row(), v.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
+    if (v.node && v.engine == "cpu" && has_condition(*v.node)) to_.line(depth + 1, text_of(take_apart(v.node->functions.front())));
     if (const std::string_view side = own_table_of(v); !side.empty()) to_.line(depth + 1, "hash table of " + std::string(side));
     if (const std::string joins = names_.hash_tables_of(v); !joins.empty()) to_.line(depth + 1, "hash table of " + joins);
     if (v.limit != ~0ull) to_.line(depth + 1, "limit: the first " + std::to_string(v.limit) + " rows");
@@ -105,7 +107,7 @@ class writer {
   // Of a probe's functions, in sessions that interpret or check.
   static std::string forms(const stage& s) {
     std::string all = s.how == form::interpreted ? ", interpreted" : s.how == form::columns ? ", over columns" : "";
-    const char* how = s.checks ? " unchecked: " : " natively: ";
+    const char* how = s.checks ? " compiled, optionals unchecked: " : " natively: ";
     for (std::size_t i = 0; i < s.native_because.size(); ++i)
       if (!s.native_because[i].empty()) all += "; " + std::string(s.join->functions[i].role) + how + s.native_because[i];
     return all;
@@ -138,6 +140,7 @@ void explain_machine(const machine_graph& g, text& to) {
       std::to_string(g.partitions) +
       (g.processes.empty() ? " partitions in this process" : " partitions, in processes of " + g.processes + ",");
   to.line(0, g.partitions == 1 ? "machine graph" : "cluster graph: each of " + parts + " runs the machine graph");
+  if (!g.transport.empty()) to.line(1, "rows change process by " + g.transport);
   writer w(to, g);
   for (const vertex* v : g.top) w.write(*v, 1);
   w.result(g);

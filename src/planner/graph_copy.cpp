@@ -22,6 +22,7 @@ graph_copy copy_of(const machine_graph& g) {
   };
   for (auto& v : to.vertices) {
     for (branch& b : v->inputs) branch_now(b);
+    now(v->probing);
     captures_now(v->captures);
     for (auto*& w : v->body) now(w);
     for (auto*& w : v->test) now(w);
@@ -39,6 +40,7 @@ graph_copy copy_of(const machine_graph& g) {
   to.partitions = g.partitions;
   to.result_partitions = g.result_partitions;
   to.processes = g.processes;
+  to.transport = g.transport;
   to.verbs = g.verbs;
   to.terminal = g.terminal;
   to.notes = g.notes;

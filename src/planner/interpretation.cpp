@@ -183,7 +183,8 @@ class choosing {
 
   void left(vertex& v, const detail::user_function& f, std::string_view what, const std::string& why) const {
     tell_left(*v.node, f, why);
-    v.notes.push_back(std::string(what) + (checks_ ? " unchecked: " : what == aggregates ? " run natively: " : " runs natively: ") + why);
+    const char* how = checks_ ? " compiled, optionals unchecked: " : what == aggregates ? " run natively: " : " runs natively: ";
+    v.notes.push_back(std::string(what) + how + why);
   }
 
   // The function of groups runs by its expressions, or explain() says why not.

@@ -20,6 +20,10 @@
 
 #include "ir/group_function.hpp"
 
+namespace query {
+struct vertex_profile;
+}
+
 namespace query::planner {
 
 using detail::logical;
@@ -123,7 +127,12 @@ struct vertex {
   bool in_place = false;                // does not run: the joins that build on it read its source's columns (choose_columns)
   bool kept_if_it_fits = false;         // a table if memory allows; else each reader computes its rows as they come
   int partitions = 1;                   // in which it runs: in the first, or in all
+  int variable_partitions = 1;          // do_while: in which its variable lies between rounds (loop_partitions.hpp)
   std::optional<exchange> moves = {};   // it is an exchange: the partitions that it runs in send their rows
+  // Of an exchange by hash of the rows that a join's hash table is made of: the exchange of the rows that probe it, and the join. Where the
+  // rows prove to be few as they are about to be sent, each partition gets all of them, and those that probe stay where they are.
+  vertex* probing = nullptr;
+  const logical* joins = nullptr;
   bool cut_off = false;                 // its table is made for the sake of an engine alone that takes this part, or the next
   std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
   std::shared_ptr<const projection> gives_columns;     
@@ -137,6 +146,7 @@ struct vertex {
 
   int number = -1;                      // of its record in the profile of a run; copies keep it
   std::string ran;                      // what the last run of it did, for explain()
+  std::shared_ptr<const vertex_profile> observed;  // the same in numbers
 
   const ir::type* row() const;
 };
@@ -158,12 +168,14 @@ struct machine_graph {
   int partitions = 1;                             // of the cluster graph; and those in which the result's rows are folded
   int result_partitions = 1;
   std::string processes;                          // the cluster whose processes run them; empty: all are in this process
+  std::string transport;                          // how rows get from one to another
   std::vector<std::shared_ptr<const logical>> verbs;  // that no user wrote
   std::string terminal;
   std::vector<std::string> notes;
   std::string no_gpu;                             // why there is none for what is accelerated; "": there is one, or none was wanted
   pipe root;                                      // keeps the logical plan alive
   std::string result_ran;                         // what the last run of the terminal verb did, for explain()
+  std::shared_ptr<const vertex_profile> result_observed;
 };
 
 struct plan_options {
@@ -180,8 +192,9 @@ struct plan_options {
 // under must_trace that does not trace, require_gpu() without a GPU.
 std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string terminal, const plan_options& options);
 
-// How the terminal verb reads the result: as a whole, as a fold that keeps no row, all rows in order, as far as its user goes, as columns.
-enum class reading : std::uint8_t { whole, folded, in_order, on_demand, columns };
+// How the terminal verb reads the result: as a whole, as a fold that keeps no row, all rows in order, as far as its user goes, as columns,
+// or all rows of each partition in order, where they are.
+enum class reading : std::uint8_t { whole, folded, in_order, on_demand, columns, written };
 // Marks the vertices whose rows are handed on as they come. After the vertices have been placed on engines.
 void mark_streams(machine_graph& g, reading how);
 bool hands_on(detail::verb what);  // can give its first rows before it has seen the last
@@ -189,8 +202,9 @@ bool hands_on(detail::verb what);  // can give its first rows before it has seen
 // Whose loops the stages of a vertex or of a fold are: "cpu", "gpu", or "split" where a GPU has a share.
 std::string engine_of_forms(std::string_view engine, const std::vector<engine_share>& shares);
 
-// The plan as people read it; and as DOT.
+// The plan as people read it; as DOT; as JSON.
 std::string explain(const machine_graph& g);
 std::string explain_dot(const machine_graph& g);
+std::string explain_json(const machine_graph& g);
 
 }  // namespace query::planner

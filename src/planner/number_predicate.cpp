@@ -1,6 +1,7 @@
 #include "planner/number_predicate.hpp"
 
 #include "ir/analysis.hpp"
+#include "planner/rules/expressions.hpp"
 
 namespace query::planner {
 
@@ -50,15 +51,7 @@ bool is_comparison(op what) {
   return what == op::lt || what == op::le || what == op::gt || what == op::ge || what == op::eq || what == op::ne;
 }
 
-op mirrored(op what) {
-  switch (what) {
-    case op::lt: return op::gt;
-    case op::le: return op::ge;
-    case op::gt: return op::lt;
-    case op::ge: return op::le;
-    default: return what;
-  }
-}
+using rules::mirrored;
 
 class building {
  public:

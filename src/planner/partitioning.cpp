@@ -46,7 +46,7 @@ bool is_certain(const node* root, bool in_loop) {
 
 class following {
  public:
-  following(wanted_rows wanted, bool in_loop) : wanted_(wanted), in_loop_(in_loop) {}
+  following(wanted_rows wanted, bool in_loop, const variable_keys& of_loops) : wanted_(wanted), in_loop_(in_loop), of_loops_(of_loops) {}
 
   bool lie(const branch& b, std::size_t stages, const detail::user_function& key) {
     const node* e = key_of(key);
@@ -62,10 +62,32 @@ class following {
     const interpretation i = interpret(f);
     return i && i.expression && is_certain(i.expression.root, in_loop_) ? copied(i.expression.root) : nullptr;
   }
+  // Of what a left join makes where there is no match, which may be the row as it is.
+  const node* in_fields(const node* root) {
+    if (root->what != op::select) return root;
+    node both = *root;
+    for (const node*& kid : both.kids) {
+      if (kid->what != op::row || kid->type->k != ir::kind::record) continue;
+      node made;
+      made.what = op::make;
+      made.type = kid->type;
+      for (const ir::field& f : kid->type->fields()) {
+        node part;
+        part.what = op::field;
+        part.id = kid->id;
+        part.bits = f.offset;
+        part.type = f.of;
+        part.text = f.name;
+        made.kids.push_back(all_.put(std::move(part)));
+      }
+      kid = all_.put(std::move(made));
+    }
+    return all_.put(std::move(both));
+  }
   // The same value in terms of the rows that `row` makes a row of this type of; null: nobody knows.
   const node* before(const node* e, const ir::traced& row, const ir::type* type) {
     if (!row || row.root->type != type) return nullptr;
-    const node* const rows[] = {rules::fields_first(all_, row.root)};
+    const node* const rows[] = {rules::fields_first(all_, in_fields(copied(row.root)))};  // copied: equal parts are one node
     const node* made = ir::substitute(all_, e, rows);
     return made ? copied(made) : nullptr;
   }
@@ -92,7 +114,9 @@ class following {
         if (!e || !is_certain(e, in_loop_)) return false;
       }
     }
-    return b.table && lie(*b.table, e);
+    if (b.table) return lie(*b.table, e);
+    const auto key = b.source->what == verb::placeholder ? of_loops_.find(b.source->slot) : of_loops_.end();
+    return key != of_loops_.end() && is_key(e, key_of(*key->second));
   }
   const node* before_join(const stage& s, const node* e) {
     const logical& join = *s.join;
@@ -172,6 +196,7 @@ class following {
 
   wanted_rows wanted_;
   bool in_loop_;
+  const variable_keys& of_loops_;
   ir::arena all_;
   int steps_ = 0;
 };
@@ -187,9 +212,10 @@ bool is_fixed(const detail::user_function& key) {
   }
 }
 
-bool lie_right(const branch& b, std::size_t stages, const detail::user_function& key, wanted_rows wanted, bool in_loop) {
+bool lie_right(const branch& b, std::size_t stages, const detail::user_function& key, wanted_rows wanted, bool in_loop,
+               const variable_keys& of_loops) {
   try {
-    return following(wanted, in_loop).lie(b, stages, key);
+    return following(wanted, in_loop, of_loops).lie(b, stages, key);
   } catch (const untraceable&) {  // too large
     return false;
   }

@@ -13,6 +13,9 @@
 // captured collections; in loops, those with constants, which may be captured variables that change; keys of the user's own equality.
 #pragma once
 
+#include <cstdint>
+#include <unordered_map>
+
 #include "planner/machine_graph.hpp"
 
 namespace query::planner {
@@ -22,8 +25,12 @@ enum class wanted_rows : std::uint8_t {
   together,  // equal keys in one partition
 };
 
+// By slot: the key by whose hash the variable of a loop lies in partitions.
+using variable_keys = std::unordered_map<std::uint64_t, const detail::user_function*>;
+
 // Of rows after the first `stages` stages of the branch, which runs in all partitions.
-bool lie_right(const branch& b, std::size_t stages, const detail::user_function& key, wanted_rows wanted, bool in_loop);
+bool lie_right(const branch& b, std::size_t stages, const detail::user_function& key, wanted_rows wanted, bool in_loop,
+               const variable_keys& of_loops);
 
 // Does the function give the same key for the same row in each round of a loop?
 bool is_fixed(const detail::user_function& key);

@@ -53,6 +53,9 @@ class cancel_flag : private detail::stop_state {
   void name_limits(double seconds) { limits_ = seconds; }
   // Where the query is, for the message of who looks at this flag alone.
   void name_place(std::string where) { place_ = std::move(where); }
+  // What compiled functions divide is watched while the query runs (query/detail/division_watch.hpp). Said before it begins.
+  void check_divisions(bool checks) { checks_divisions = checks; }
+  bool checks_them() const { return checks_divisions; }
   // Stops the query by an exception that check() throws.
   void fail(std::exception_ptr e) const noexcept {
     {

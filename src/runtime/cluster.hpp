@@ -33,6 +33,7 @@ class cluster {
   virtual std::string name() const = 0;      // as the user named it: "local:4"
   virtual int partitions() const = 0;        // the first of which is in this process
   virtual int threads() const = 0;           // of each
+  virtual std::string transport() const = 0; // how rows get from one to another, for explain()
   virtual bool can_travel(const ir::type& row) const = 0;
 
   struct prepared {

@@ -16,7 +16,7 @@
 
 #include "runtime/executor.hpp"
 #include "runtime/row_range.hpp"
-#include "runtime/seen_runs.hpp"
+#include "runtime/run_history.hpp"
 #include "runtime/shared_rows.hpp"
 #include "runtime/thread_pool.hpp"
 
@@ -45,6 +45,7 @@ class parts_run {
             run_context& context)
       : branch_(b), rows_(rows_in(*b.source)), session_(&session), context_(&context),
         stop_([&context] { return context.cancel.stopped(); }, std::nullopt), watched_(session.deadlines.follow(stop_)) {
+    stop_.check_divisions(context.cancel.checks_them());
     if (!branch_.part_of) branch_.part_of = &b;
     for (const engine_share& s : shares) {
       if (engine* const other = session.engine_named(s.engine)) others_.emplace_back(s, *other, rows_);
@@ -263,10 +264,10 @@ divided divided_among(const branch& b, std::span<const offer> offers, int thread
   std::vector<part_costs> costs;
   for (const offer& o : offers) {
     costs.push_back(o.costs);
-    costs.back().here = as_seen(o.costs.here, seconds_seen(b, o.by->name(), threads, fold));
-    costs.back().cpu = as_seen(o.costs.cpu, seconds_seen(b, "cpu", threads, fold));
+    costs.back().here = as_seen(o.costs.here, pass_seconds(b, o.by->name(), threads, fold));
+    costs.back().cpu = as_seen(o.costs.cpu, pass_seconds(b, "cpu", threads, fold));
   }
-  const auto seen = seconds_seen(b, "split", threads, fold);
+  const auto seen = pass_seconds(b, "split", threads, fold);
   const auto d = divide(costs, threads, seen);
   if (!d && seen)
     if (const auto hoped = divide(costs, threads))

@@ -32,7 +32,7 @@ struct divided {
   std::vector<planner::engine_share> shares;  // the last is the CPU's
   std::string why;                            // "about 61% gpu: NVIDIA H200, 39% cpu: 12 ms here; 18 ms and 29 ms alone"
 };
-// No shares where one of them alone is expected to be about as fast, or was seen to be faster (seen_runs.hpp); of the latter `why` tells.
+// No shares where one of them alone is expected to be about as fast, or was seen to be faster (run_history.hpp); of the latter `why` tells.
 // `b` is divisible.
 divided divided_among(const planner::branch& b, std::span<const offer> offers, int threads,
                                      std::optional<detail::fold_kind> fold = {});

@@ -1,4 +1,4 @@
-// What an engine is: it accepts vertices of the machine graph, runs them asynchronously over ports, can be cancelled, reports.
+// An engine accepts vertices of the machine graph, runs them over ports, and says what they would cost.
 //
 // The CPU engine, the GPU engine and the cluster implement this; tests/engine_double proves that one in another process fits.
 //
@@ -33,30 +33,39 @@ struct block {
 // What travels through a port besides blocks: streams may be nested in iterations of loops.
 using dataflow::signal;
 
-// The receiving end of an edge. A vertex that needs its whole input calls whole(); others pull blocks.
+// The receiving end of an edge.
 class input_port {
  public:
   virtual ~input_port() = default;
   virtual const ir::type* row() const = 0;
   virtual bool next(block& b) = 0;            // false at the end of the stream; throws cancelled
-  virtual detail::table whole() = 0;          // all rows side by side
 };
 
-// The sending end. push waits while `capacity` blocks are unread, throws cancelled when the reader is gone.
+// The sending end.
 class output_port {
  public:
   virtual ~output_port() = default;
   virtual void tell(signal s) = 0;
   virtual void push(block b) = 0;
-  virtual std::size_t capacity() const = 0;   // blocks that may wait; 0: no limit
 };
 
+// The time that a vertex or a fold would take on the engine that was asked, and on the CPU engine in its place.
+struct expected_costs {
+  double there = 0, cpu = 0, to_compile = 0;  // seconds
+  std::optional<part_costs> parts = {};       // where rows may be divided, and nothing has to be compiled
+  bool pays() const { return there + to_compile <= cpu; }
+  // "12 ms here, 40 ms on the CPU", as the engine says that has it.
+  std::string reason() const;
+  operator planner::expected_seconds() const { return {there, cpu}; }
+};
+
+// True where the vertex can run here and is expected to cost no more than on the CPU.
 struct verdict {
-  bool yes = false;
+  bool yes = false;                            // it can
   std::string why;                            // shown by explain()
   std::optional<part_costs> costs = {};       // where it could run here and was weighed, whatever the answer: rows may be divided
-  std::optional<planner::expected_seconds> expected = {};  // where it was weighed, whatever the answer
-  explicit operator bool() const { return yes; }
+  std::optional<expected_costs> expected = {};  // where it was weighed, whatever the answer
+  explicit operator bool() const { return yes && (!expected || expected->pays()); }
 };
 
 // About a vertex that was placed: not yes means that the CPU is to take it.
@@ -65,18 +74,11 @@ struct opinion {
   verdict answer;
 };
 
-struct report {
-  std::uint64_t rows_in = 0, rows_out = 0;
-  double seconds = 0;
-};
-
-// A vertex that is running. Destroying it cancels and waits.
+// A vertex that is running. Destroying it waits.
 class running_vertex {
  public:
   virtual ~running_vertex() = default;
   virtual void wait() = 0;                    // returns when the output has ended; throws what the vertex threw
-  virtual void cancel() = 0;
-  virtual report so_far() const = 0;
 };
 
 // Takes over the rounds of one loop, all of whose vertices its engine runs, once it has watched one of them: later rounds run
@@ -111,7 +113,6 @@ class engine {
   virtual std::vector<opinion> at_first_sight(const planner::machine_graph&) const { return {}; }
   // When all vertices have been placed: what it says of some of them, seen together.
   virtual std::vector<opinion> on_second_thoughts(const planner::machine_graph&) const { return {}; }
-  virtual bool needs_whole_input(const planner::vertex& v, std::size_t input) const = 0;
   // Inputs are in the order of v.inputs, without their stages: the engine runs those too. Captured collections come from
   // context.bind(v.captures). Functions may be called with a vertex again after a failure.
   virtual std::unique_ptr<running_vertex> start(const planner::vertex& v, std::span<input_port* const> inputs, output_port& output,
@@ -141,7 +142,12 @@ struct gpu_limits {
   std::vector<int> devices = {};  // their numbers; one that is named twice counts as two; empty: the first
 };
 
+// Why a session has no GPU engine.
+struct without_gpu {
+  std::string why;
+  bool lost = false;  // there was a GPU
+};
 // The GPU engine of a session; null, with the reason, where there is no driver, no GPU, no NVRTC. Defined by src/gpu_engine.
-std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, std::string& why_not);
+std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, without_gpu& reason);
 
 }  // namespace query::runtime

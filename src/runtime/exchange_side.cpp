@@ -15,11 +15,16 @@ std::vector<const row_page*> in_order(const std::vector<const row_pages*>& of_se
   return all;
 }
 
-std::size_t exchange_side::run(const vertex& v) {
-  if (!to_send_.contains(&v)) {
+std::size_t exchange_side::run(const vertex& v, const steps& of) {
+  const auto there = to_send_.find(&v);
+  if (there != to_send_.end() && there->second != of) {  // of a round that was given up
+    context_->tables.erase(&v);
+    runs_->run_here(v);
+    there->second = of;
+  } else if (there == to_send_.end()) {
     if (auto known = context_->tables.extract(&v)) received_[&v] = std::move(known.mapped());
     runs_->run_here(v);
-    to_send_.insert(&v);
+    to_send_[&v] = of;
   }
   const vertex_rows& rows = context_->tables.at(&v);
   return static_cast<std::size_t>(rows.here() ? rows.rows.n : rows.kept->size());
@@ -32,11 +37,11 @@ row_pages exchange_side::pages_of(const detail::table& rows, std::size_t first, 
   return part.n ? session_->cpu->pages_of(part, *context_) : row_pages{};
 }
 
-row_pages exchange_side::sample(const vertex& v, std::size_t share) {
+row_pages exchange_side::sample(const vertex& v, const steps& of, std::size_t share) {
   row_pages pages;
-  run(v);
+  run(v, of);
   runs_->in_name_of(v, [&] {
-    const detail::table some = session_->cpu->sample_of(v, context_->table_of(v), share, *context_);
+    const detail::table some = session_->cpu->sample_of(v, context_->tables.at(&v), share, *context_);
     pages = pages_of(some, 0, some.n);
   });
   return pages;
@@ -52,8 +57,8 @@ row_pages exchange_side::begins_of_ranges(const vertex& v, std::span<const row_p
   return pages;
 }
 
-void exchange_side::send(const vertex& v, std::size_t receivers, const row_pages& begins, bucket_sink take) {
-  run(v);
+void exchange_side::send(const vertex& v, const steps& of, std::size_t receivers, const row_pages& begins, bucket_sink take) {
+  run(v, of);
   runs_->in_name_of(v, [&] {
     if (planner::sends_states(v)) {
       session_->cpu->pages_of_states(v, context_->tables.at(&v), receivers, take, *context_);

@@ -2,16 +2,16 @@
 // pages that it receives. The same in this process and in others.
 //
 //   exchange_side here(session, executor, context);
-//   here.send(v, receivers, begins, take);             // take(receiver, pages); take(0, pages) where all are sent the same
+//   here.send(v, of, receivers, begins, take);          // take(receiver, pages); take(0, pages) where all are sent the same
 //   here.receive(v, inbox);                            // context.tables has it
 //
 // A partition that has received may be asked to send once more, for one that was lost: it keeps what it has received.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "planner/machine_graph.hpp"
@@ -34,11 +34,13 @@ class exchange_side {
  public:
   exchange_side(session_state& session, executor& runs, run_context& context) : session_(&session), runs_(&runs), context_(&context) {}
 
-  std::size_t run(const planner::vertex& v);  // computes what is sent, unless that is there: how many rows
+  // What it is computed from, by the steps that left that: in each round of a loop, others.
+  using steps = std::vector<std::uint64_t>;
+  std::size_t run(const planner::vertex& v, const steps& of);  // computes what is sent, unless that is there: how many rows
   // Of an exchange by range, before it is sent: some of the rows.
-  row_pages sample(const planner::vertex& v, std::size_t share);
+  row_pages sample(const planner::vertex& v, const steps& of, std::size_t share);
   // Buckets that `take` never got have no rows.
-  void send(const planner::vertex& v, std::size_t receivers, const row_pages& begins, bucket_sink take);
+  void send(const planner::vertex& v, const steps& of, std::size_t receivers, const row_pages& begins, bucket_sink take);
   void receive(const planner::vertex& v, page_feed& pages);
   // Of the partition that leads: the first rows of ranges, of all partitions' samples.
   row_pages begins_of_ranges(const planner::vertex& v, std::span<const row_page* const> samples, std::size_t partitions);
@@ -49,7 +51,7 @@ class exchange_side {
   session_state* session_;
   executor* runs_;
   run_context* context_;
-  std::unordered_set<const planner::vertex*> to_send_;                // whose tables are what is sent
+  std::unordered_map<const planner::vertex*, steps> to_send_;         // whose tables are what is sent
   std::unordered_map<const planner::vertex*, vertex_rows> received_;  // before the vertex had to send once more
 };
 

@@ -2,27 +2,29 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
-#include <query/csv.hpp>
+#include <query/detail/division_watch.hpp>
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
 #include <query/errors.hpp>
 #include <query/lookup.hpp>
 #include <query/verbs/terminals.hpp>
 
-#include "data/csv_writer.hpp"
-#include "data/file_source.hpp"
 #include "data/summarise.hpp"
 #include "data/table_print.hpp"
+#include "planner/cluster_graph.hpp"
 #include "planner/column_names.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/trace_memo.hpp"
 #include "runtime/execution.hpp"
 #include "runtime/planned_query.hpp"
-#include "runtime/seen_runs.hpp"
+#include "runtime/progress.hpp"
+#include "runtime/run_history.hpp"
 #include "runtime/session_state.hpp"
+#include "runtime/stream_rows.hpp"
 #include "runtime/terminal_plan.hpp"
 
 namespace query::detail {
@@ -30,19 +32,20 @@ namespace query::detail {
 namespace {
 
 using runtime::execution;
-using runtime::seen_ways;
+using runtime::engine_choices;
 using runtime::session_state;
 
-// `room`, if not null: where the rows may be assigned all at once. `terminal`, if not null: the verb that reads them, for messages.
+}  // namespace
+
 void stream_rows(const pipe& p, const settings& s, function_ref<void*(std::uint64_t)>* room, function_ref<void(std::uint64_t)> expected,
-                 function_ref<bool(const row_block&)> take, const char* terminal = nullptr, call_site where = {}) {
-  execution e(p, s, "rows", planner::reading::in_order, {}, terminal, where);
+                 function_ref<bool(const row_block&)> take, const char* terminal, call_site where) {
+  execution e(p, s, "rows", planner::reading::in_order, {}, terminal, where, room == nullptr);
   bool handed_out = false;  // the expected number of rows, too: one that differs would be news
   const auto expects = [&](std::uint64_t n) {
     handed_out = true;
     expected(n);
   };
-  std::uint64_t taken = 0;
+  std::uint64_t taken = 0, before = 0;  // before: rows of tables that were handed on earlier
   bool all = true;
   // A few rows at a time, with a look at the clock before each: the source may be one block, and the user's vector copies it.
   const std::size_t a_look = std::clamp<std::size_t>((std::size_t{1} << 20) / e.last->row->size, 1, 1 << 14);
@@ -54,7 +57,7 @@ void stream_rows(const pipe& p, const settings& s, function_ref<void*(std::uint6
       row_block some = b;
       some.rows = static_cast<std::byte*>(b.rows) + from * e.last->row->size;
       some.n = std::min(a_look, b.n - from);
-      some.first = b.first + from;
+      some.first = before + b.first + from;
       taken += some.n;
       all = take(some);
     }
@@ -68,16 +71,18 @@ void stream_rows(const pipe& p, const settings& s, function_ref<void*(std::uint6
   e.read(
       [&] {
         if (room && e.session->cpu->assign(e.graph->result, e.graph->captures, has_room, e.context)) return;
-        e.session->cpu->stream(e.graph->result, e.graph->captures, expects, takes, e.context);
+        if (!e.hands_on()) return e.session->cpu->stream(e.graph->result, e.graph->captures, expects, takes, e.context);
+        while (all && e.next_rows()) {
+          before = taken;
+          e.session->cpu->stream(e.graph->result, e.graph->captures, [](std::uint64_t) {}, takes, e.context);
+        }
       },
       handed_out);
   e.gave(taken);
   if (!all) return e.meter.finished();
   e.finished();
-  runtime::note_seen(e.graph->result, taken, e.context);
+  runtime::note_selectivity(e.graph->result, taken, e.context);
 }
-
-}  // namespace
 
 table materialise(const pipe& p, const settings& s) {
   execution e(p, s, "", planner::reading::whole);
@@ -87,7 +92,7 @@ table materialise(const pipe& p, const settings& s) {
   });
   e.gave(t.n);
   e.finished();
-  runtime::note_seen(e.graph->result, t.n, e.context);
+  runtime::note_selectivity(e.graph->result, t.n, e.context);
   // The session owns the memory that the rows are in.
   struct kept {
     std::shared_ptr<session_state> session;
@@ -116,7 +121,7 @@ std::shared_ptr<const chunk_list> collect_columns(const pipe& p, const settings&
   chunk_list all = e.read([&] { return e.session->cpu->columns(e.graph->result, e.graph->captures, e.context); });
   e.gave(all.rows);
   e.finished();
-  runtime::note_seen(e.graph->result, all.rows, e.context);
+  runtime::note_selectivity(e.graph->result, all.rows, e.context);
   all.owner = std::make_shared<kept>(kept{e.session, std::move(all.owner)});
   return std::make_shared<const chunk_list>(std::move(all));
 }
@@ -125,7 +130,8 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
   class cursor final : public row_cursor {
    public:
     cursor(const pipe& p, const settings& s, const char* terminal, call_site where)
-        : run_(p, s, "rows", planner::reading::on_demand, {}, terminal, where), rows_(run_.read([&] { return opened(); })) {
+        : run_(p, s, "rows", planner::reading::on_demand, {}, terminal, where, true),
+          rows_(run_.read([&] { return run_.hands_on() ? nullptr : opened(); })) {
       run_.pause();
     }
     // The reader's body between two rows may be slow: it gets a few rows at a time, with a look before each such run. The look
@@ -159,6 +165,7 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
       return run_.session->cpu->open(run_.graph->result, run_.graph->captures, run_.context);
     }
     bool next_block() {
+      if (run_.hands_on()) return next_handed_on();
       if (!rows_) rows_ = opened();
       try {
         return rows_->next(block_);
@@ -167,8 +174,28 @@ std::unique_ptr<row_cursor> open_cursor(const pipe& p, const settings& s, const 
         throw;
       }
     }
+    bool next_handed_on() {
+      for (;;) {
+        try {
+          if (rows_ && rows_->next(block_)) {
+            block_.first += before_;
+            of_table_ += block_.n;
+            return true;
+          }
+        } catch (const runtime::rows_lost&) {
+          rows_.reset();  // as above
+          before_ = of_table_ = 0;
+          throw;
+        }
+        rows_.reset();
+        before_ += std::exchange(of_table_, 0);
+        if (!run_.next_rows()) return false;
+        rows_ = opened();
+      }
+    }
     execution run_;
     std::unique_ptr<row_cursor> rows_;
+    std::uint64_t before_ = 0, of_table_ = 0;  // rows of tables that were handed on earlier, and of this one
     bool handed_out_ = false;
     row_block block_;
     std::size_t given_ = 0;  // rows of the block
@@ -191,11 +218,16 @@ namespace {
 void tell_last_run(planner::machine_graph& g, const logical& last, const session_state& session) {
   const runtime::user_query user = runtime::user_query_of(last);
   const std::string terminal = g.terminal + user.added;
-  auto run = session.profiles.of_terminal(*user.last, terminal);
-  if (!run) run = session.profiles.last_of(*user.last, user.added);
+  auto run = session.history.profiles.of_terminal(*user.last, terminal);
+  if (!run) run = session.history.profiles.last_of(*user.last, user.added);
   if (!run || !run->fits(g)) return;
-  for (std::size_t i = 0; i < g.vertices.size(); ++i) g.vertices[i]->ran = run->text_of(static_cast<int>(i));
-  if (run->terminal() == terminal) g.result_ran = run->text_of(run->result());
+  for (std::size_t i = 0; i < g.vertices.size(); ++i) {
+    g.vertices[i]->ran = run->text_of(static_cast<int>(i));
+    g.vertices[i]->observed = run->observed(static_cast<int>(i));
+  }
+  if (run->terminal() != terminal) return;
+  g.result_ran = run->text_of(run->result());
+  g.result_observed = run->observed(run->result());
 }
 
 // As that verb has it planned (rules know counts and sums by their names), shown under the user's name.
@@ -205,12 +237,16 @@ std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings&
   const char* runs = t.fold ? runtime::fold_names[static_cast<std::size_t>(*t.fold)] : "rows";
   planner::trace_memo traces;
   const auto known = runtime::known_query(t.pipe, s, *session, t.how, t.fold);
-  const seen_ways::choice way = known ? session->ways.shown(*known) : seen_ways::choice{};
+  const engine_choices::choice way = known ? session->history.ways.shown(*known) : engine_choices::choice{};
   auto graph = runtime::plan_query(traces, t.pipe, s, *session, runs, t.how, t.fold, way).graph;
   tell_last_run(*graph, *t.pipe.node, *session);
   graph->terminal = terminal;
   if (terminal == "for_each" && (session->options.checked || runtime::verifies(*session, s)))
-    graph->notes.push_back("for_each: its function is called as compiled: integer divisions and values of optionals in it are unchecked");
+    graph->notes.push_back("for_each: its function is called as compiled: values of optionals in it are unchecked");
+  if (terminal == "for_each" && graph->partitions > 1 && graph->result.table)
+    graph->notes.push_back(!runtime::verifies(*session, s) && planner::rows_come_in_pieces(*graph)
+                               ? "for_each: takes rows in order, while other partitions still make theirs"
+                               : "for_each: begins when all partitions have made their rows");
   return graph;
 }
 }  // namespace
@@ -219,14 +255,20 @@ bool checks_functions(const settings& s) {
   return session->options.checked || session->options.interpret || runtime::verifies(*session, s);
 }
 std::string explain(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
+  const division_scope divisions(checks_functions(s));  // functions are traced, to be shown
   return planner::explain(*explained(p, s, terminal, at));
 }
 std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
+  const division_scope divisions(checks_functions(s));
   return planner::explain_dot(*explained(p, s, terminal, at));
+}
+std::string explain_json(const pipe& p, const settings& s, std::string_view terminal, call_site at) {
+  const division_scope divisions(checks_functions(s));
+  return planner::explain_json(*explained(p, s, terminal, at));
 }
 run_profile profile_of(const pipe& p, const settings& s) {
   const runtime::user_query user = runtime::user_query_of(*p.node);
-  const auto run = runtime::session_of(s)->profiles.last_of(*user.last, user.added);
+  const auto run = runtime::session_of(s)->history.profiles.last_of(*user.last, user.added);
   return run ? run->shown() : run_profile{};
 }
 void explain_refused(std::string_view terminal, call_site at) { runtime::refuse_argument(terminal, at); }
@@ -266,40 +308,20 @@ std::string describe_rows(const pipe& p, const settings& s) {
   return data::print_summary(columns);
 }
 
-void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* options, call_site where) {
-  // The writer's own errors; those of the query are placed by now.
-  const auto placed = [where](auto&& f) {
-    try {
-      f();
-    } catch (const unplaced_error& e) {
-      fail_at(e, where);
-    }
-  };
-  std::optional<data::csv_writer> writer;
-  placed([&] { writer.emplace(path, *static_cast<const csv_options*>(options), p.node->row); });
-  stream_rows(p, s, nullptr, [](std::uint64_t) {}, [&](const row_block& b) {
-    placed([&] { writer->write(b.rows, b.n); });
-    return true;
-  }, "write_csv", where);
-  placed([&] { writer->finish(); });
-}
-
-std::shared_ptr<const logical> csv_source(const std::string& path, const void* options, const ir::type* row, call_site where) {
-  auto n = std::make_shared<logical>();
-  n->what = verb::source_file;
-  n->label = "read_csv(\"" + path.substr(path.rfind('/') + 1) + "\")";
-  n->row = row;
-  n->where = where;
-  n->options = std::make_shared<const data::file_source>(data::file_source{path, *static_cast<const csv_options*>(options)});
-  return n;
-}
-
 std::vector<std::size_t> sorted_positions(std::size_t n, function_ref<bool(std::size_t, std::size_t)> less) {
   std::vector<std::size_t> order(n);
   for (std::size_t i = 0; i < n; ++i) order[i] = i;
   const stop_point stop;
+  // As many comparisons as a merge sort of random keys takes; what is left after the sort, such as moving values, takes little.
+  constexpr double share = 0.9;
+  constexpr std::size_t a_report = 1 << 12;
+  const double expected = static_cast<double>(n) * std::log2(static_cast<double>(n) + 1);
+  std::size_t done = 0;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     stop.check();
+    if (++done % a_report == 0)
+      if (runtime::progress* const meter = runtime::progress::after_query)
+        meter->part_is_at(share * std::min(1.0, static_cast<double>(done) / expected));
     return less(a, b);
   });
   return order;

@@ -3,12 +3,15 @@
 #include "data/arrow_table.hpp"
 #include "ir/running.hpp"
 #include "planner/interpretation.hpp"
+#include "planner/cluster_graph.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
 #include "planner/rules/edges.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/gpu_placement.hpp"
 #include "runtime/second_run.hpp"
+#include "runtime/source_rows.hpp"
 
 namespace query::runtime {
 
@@ -40,21 +43,26 @@ void prepare_arrow_columns(planner::machine_graph& g, const run_context& context
 }  // namespace
 
 execution::execution(const detail::pipe& p, const detail::settings& s, const std::string& terminal, planner::reading how,
-                     std::optional<fold_kind> fold, const char* reader, detail::call_site where)
+                     std::optional<fold_kind> fold, const char* reader, detail::call_site where, bool as_they_come)
     : last(p.node),
       terminal_(reader ? reader : fold ? terminal : std::string(ir::verb_of(*last))),
       where_(reader ? where : last->where),
       session(session_of(s)),
       watch(s),
-      watched(followed()),
+      watched(followed(s)),
       meter(s),
       beat_(meter, *watch.flag),
       query_(known_query(p, s, *session, how, fold)),
-      way_(query_ ? session->ways.choose(*query_) : seen_ways::choice{}),
+      way_(query_ ? session->history.ways.choose(*query_) : engine_choices::choice{}),
       plan(plan_query(traces, p, s, *session, terminal, how, fold, way_)),
       graph(plan.graph.get()),
       threads_(*session->scheduler),
-      context{threads_, session->pool, *watch.flag} {
+      context{threads_, session->pool, *watch.flag},
+      as_they_come_(as_they_come) {
+  if (last->accelerated) {
+    for (const auto& e : session->engines) count_run(*e, *graph);
+    if (engine* gpu = session->gpu_if_made()) count_run(*gpu, *graph);
+  }
   context.verify = verifies(*session, s);
   context.local = session->cpu.get();
   context.temp = &session->temp;
@@ -62,7 +70,7 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
   for (const planner::vertex* v : graph->top) runs += static_cast<std::size_t>(v->partitions);
   meter.expect(runs);
   context.progress = &meter;
-  if (session->keeps_profiles) {
+  if (session->history.keeps_profiles) {
     context.profile = std::make_shared<profiled_run>(*graph, session->pool, *session->scheduler, begin_);
     threads_.measure(context.profile.get());
   }
@@ -73,9 +81,9 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
 execution::~execution() {
   if (partitions) {
     partitions->count_pieces();
-    session->note_pieces(last.get(), "cluster", partitions->repairs());
+    session->history.note_pieces(last.get(), "cluster", partitions->repairs());
   }
-  for (const auto& [verb, pieces] : context.of_vertices) session->note_pieces(verb, "", pieces->taken());
+  for (const auto& [verb, pieces] : context.of_vertices) session->history.note_pieces(verb, "", pieces->taken());
   const detail::stop_scope scope(watch.flag->state());  // tables go, which may take longer than the query has time
   context.tables.clear();
 }
@@ -84,7 +92,7 @@ execution::kept_profile::~kept_profile() {
   if (!of.context.profile) return;
   of.threads_.measure(nullptr);
   of.context.profile->end(*of.last, of.graph->terminal);
-  of.session->profiles.keep(std::move(of.context.profile));
+  of.session->history.profiles.keep(std::move(of.context.profile));
 }
 
 void execution::gave(std::uint64_t rows) const {
@@ -94,7 +102,8 @@ void execution::ran_on(std::string_view engine) const {
   if (context.profile) context.profile->of_result().engine = engine;
 }
 
-std::unique_ptr<deadline_watch::watched> execution::followed() const {
+std::unique_ptr<deadline_watch::watched> execution::followed(const detail::settings& s) {
+  watch.flag->check_divisions(detail::checks_functions(s));
   try {
     watch.flag->check();
   } catch (const unplaced_cancelled& e) {
@@ -108,8 +117,8 @@ void execution::finished() {
   if (!query_) return;
   const double passed = static_cast<double>(ticks() - begin_) * seconds_a_tick();
   plan.expected.all_on_gpu &= !fell_back;
-  if (fell_back && plan.by == seen_ways::way::gpu) session->ways.forget(*query_);
-  else session->ways.ran(*query_, plan.by, plan.expected, passed);
+  if (fell_back && plan.by == engine_choices::way::gpu) session->history.ways.forget(*query_);
+  else session->history.ways.ran(*query_, plan.by, plan.expected, passed);
 }
 
 std::optional<std::uint64_t> execution::rows_there() const {
@@ -130,6 +139,8 @@ void execution::run_vertices() {
   prepare_arrow_columns(*graph, context);
   if (graph->partitions > 1 && !partitions) partitions = make_partitions(*graph, *session, context, plan.sent);
   leader = std::make_unique<executor>(*graph, *session, context, partitions.get());
+  hands_on_ = as_they_come_ && partitions && !context.verify && planner::rows_come_in_pieces(*graph);
+  if (partitions) partitions->hand_on(hands_on_ ? graph->result.table : nullptr);
   if (partitions) partitions->leads(*leader);
   leader->run_vertices();
   fell_back |= leader->fell_back();
@@ -145,7 +156,7 @@ bool execution::runs_again(const rows_lost& lost) {
   if (folds) {
     plan.folds = nullptr;
     planner::check_traps(graph->result);
-    session->note_fallback(last.get(), graph->terminal, lost.what());
+    session->history.note_fallback(last.get(), graph->terminal, lost.what());
   }
   have_run_ = false;
   if (context.profile) context.profile->clear();

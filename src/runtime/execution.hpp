@@ -12,6 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include <query/detail/division_watch.hpp>
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
 #include <query/errors.hpp>
@@ -26,8 +27,8 @@
 #include "runtime/progress.hpp"
 #include "runtime/run_context.hpp"
 #include "runtime/run_profile.hpp"
-#include "runtime/seen_runs.hpp"
-#include "runtime/seen_ways.hpp"
+#include "runtime/run_history.hpp"
+#include "runtime/engine_choices.hpp"
 #include "runtime/session_state.hpp"
 #include "runtime/stop_watch.hpp"
 #include "runtime/tick_clock.hpp"
@@ -37,8 +38,10 @@ namespace query::runtime {
 class execution {
  public:
   // `reader`: the terminal verb that reads the rows, where it is known: what is stopped outside of the vertices is stopped there.
+  // `as_they_come`: the reader takes rows in order, and does without their number; where partitions make them, see next_rows().
   execution(const detail::pipe& p, const detail::settings& s, const std::string& terminal, planner::reading how,
-            std::optional<detail::fold_kind> fold = {}, const char* reader = nullptr, detail::call_site where = {});
+            std::optional<detail::fold_kind> fold = {}, const char* reader = nullptr, detail::call_site where = {},
+            bool as_they_come = false);
   ~execution();
 
   // Runs a part of the query; what no verb has put its name to is the last one's.
@@ -46,7 +49,15 @@ class execution {
     const detail::stop_scope scope(watch.flag->state());
     const planner::trace_memo::scope traced(traces);
     try {
-      return f();
+      const detail::division_watch watch;
+      if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+        f();
+        watch.check();
+      } else {
+        decltype(auto) given = f();
+        watch.check();
+        return given;
+      }
     } catch (const detail::unplaced_error& e) {
       detail::fail_at(e, *last);
     } catch (const unplaced_cancelled& e) {
@@ -74,6 +85,10 @@ class execution {
   // All of the result is there.
   void finished();
 
+  // Partitions hand their rows on: the result is what it is of each of the tables that next_rows() brings, one after the other.
+  bool hands_on() const { return hands_on_; }
+  bool next_rows() { return partitions->next_rows(); }
+
   // How many rows the result has, where they are a table as it is: nobody reads them for that, wherever they lie.
   std::optional<std::uint64_t> rows_there() const;
 
@@ -97,7 +112,7 @@ class execution {
   progress_beat beat_;
   const std::uint64_t begin_ = ticks();
   const std::optional<std::uint64_t> query_;
-  const seen_ways::choice way_;
+  const engine_choices::choice way_;
 
  public:
   planned_query plan;
@@ -131,12 +146,13 @@ class execution {
     execution& of;
   } kept_profile_{*this};
   // No work begins after a stop.
-  std::unique_ptr<deadline_watch::watched> followed() const;
+  std::unique_ptr<deadline_watch::watched> followed(const detail::settings& s);
   void run_vertices();
   bool runs_again(const rows_lost& lost);
   // Vertices have named their verb; the rows of the last one are read here.
   [[noreturn]] void named(const rows_lost& lost) const;
-  bool have_run_ = false, serving_ = false;
+  bool have_run_ = false, serving_ = false, hands_on_ = false;
+  const bool as_they_come_;
 };
 
 }  // namespace query::runtime

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include <query/detail/division_watch.hpp>
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
@@ -22,7 +23,7 @@
 #include "runtime/part_done.hpp"
 #include "runtime/partitions.hpp"
 #include "runtime/rounds_run.hpp"
-#include "runtime/seen_runs.hpp"
+#include "runtime/run_history.hpp"
 #include "runtime/source_rows.hpp"
 #include "runtime/table_ports.hpp"
 
@@ -41,7 +42,7 @@ void executor::find_checkpoints() {
     if (session_->find_cached(*v->node, v->ordered)) continue;
     checkpoint& files = checkpoints_.try_emplace(v.get(), *v->node, *session_, *context_).first->second;
     if (auto known = files.newest(v->row())) session_->keep_cached(*v->node, {std::move(known->rows), v->ordered, "cpu"});
-    session_->note_pieces(v->node, "", files.told());
+    session_->history.note_pieces(v->node, "", files.told());
   }
 }
 
@@ -102,7 +103,9 @@ template <class F> auto repeated_by(const engine& e, F&& f) {
 void executor::in_name_of(const vertex& v, function_ref<void()> f) {
   const profiled_run::scope now(context_->profile.get(), v.number);
   try {
+    const detail::division_watch watch;
     f();
+    watch.check();
   } catch (const detail::unplaced_error& e) {
     if (!v.node) throw;
     detail::fail_at(e, *v.node);
@@ -190,7 +193,7 @@ vertex_rows executor::computed(const vertex& v) {
   if (const auto files = checkpoints_.find(&v); files != checkpoints_.end()) {
     files->second.keep(1, rows);
     files->second.wait();
-    session_->note_pieces(v.node, "", files->second.told());
+    session_->history.note_pieces(v.node, "", files->second.told());
   }
   return rows;
 }
@@ -220,7 +223,7 @@ vertex_rows executor::brought_there(const vertex& v, session_state::cached_rows 
 
 vertex_rows executor::run_placed(const vertex& v) {
   vertex_rows rows = run_by_engines(v);
-  if (!v.node && v.inputs.size() == 1 && v.limit == ~0ull) note_seen(v.inputs.front(), size_of(rows), *context_);
+  if (!v.node && v.inputs.size() == 1 && v.limit == ~0ull) note_selectivity(v.inputs.front(), size_of(rows), *context_);
   return rows;
 }
 
@@ -331,8 +334,8 @@ void executor::note_run(const vertex& v, std::string why) {
   std::string pieces = context_->pieces->taken();
   const detail::logical* verb = last_verb(v);
   if (!verb) return;
-  session_->note_pieces(verb, "", why.empty() ? std::move(pieces) : std::string());
-  session_->note_fallback(verb, "", std::move(why));
+  session_->history.note_pieces(verb, "", why.empty() ? std::move(pieces) : std::string());
+  session_->history.note_fallback(verb, "", std::move(why));
 }
 
 vertex_rows run_on(engine& e, const vertex& v, local_engine& local, run_context& context) {
@@ -383,7 +386,12 @@ bool executor::another(const detail::logical& n, std::uint64_t round, vertex_row
     planner::trace_memo::forget_here();
     return goes_on;
   }
-  const table& answer = context_->fetched(r.answer);
+  return holds(r.answer);
+}
+
+// What a condition that is a query gave.
+bool executor::holds(vertex_rows& condition) const {
+  const table& answer = context_->fetched(condition);
   if (!answer.type) return false;
   if (answer.n != 1) throw internal_error("query: do_while: the condition gave no value");
   return *static_cast<const bool*>(answer.rows);
@@ -420,6 +428,7 @@ std::unique_ptr<round_repeater> executor::repeater_of(const vertex& v, std::stri
 }
 
 vertex_rows executor::run_loop(const vertex& v) {
+  if (v.variable_partitions > 1) return run_loop_in_partitions(v);
   const detail::logical& n = *v.node;
   // An engine that keeps the rows may read them where they are.
   const planner::branch& start = v.inputs.front();
@@ -441,11 +450,6 @@ vertex_rows executor::run_loop(const vertex& v) {
     const detail::logical* const outer;
   } inside(*context_, demanding_loop_, v);
   const std::uint64_t most = n.count ? n.count : n.most_rounds ? n.most_rounds : ~std::uint64_t{0};
-  const auto allowed = [&](std::uint64_t round) {
-    if (!n.count && n.most_rounds && round >= n.most_rounds)
-      detail::fail("do_while", "the condition still held after " + std::to_string(n.most_rounds) + " rounds, the most that were allowed",
-                   n.where);
-  };
   std::string why_not;
   std::optional<checkpoint> files;
   std::uint64_t round = 1;
@@ -472,7 +476,7 @@ vertex_rows executor::run_loop(const vertex& v) {
     const bool more = another(n, round, now, r);
     now = r.next;
     if (!more) break;
-    allowed(round);
+    check_rounds(n, round);
     if (files && files->is_worth_it()) files->keep(round, now);
     if (!watched) continue;
     const auto repeated =
@@ -484,7 +488,7 @@ vertex_rows executor::run_loop(const vertex& v) {
     if (context_->progress)
       for (std::uint64_t i = 0; i < repeated->rounds * (v.body.size() + v.test.size()); ++i) context_->progress->vertex_done();
     if (repeated->ended || (n.count && round >= n.count)) break;
-    allowed(round);
+    check_rounds(n, round);
   }
   if (profiled_vertex* r = context_->profile ? context_->profile->at(v.number) : nullptr) r->rounds += round;
   context_->variables.erase(n.slot);
@@ -492,7 +496,7 @@ vertex_rows executor::run_loop(const vertex& v) {
   context_->variables.erase(n.next_slot);
   if (repeater) why_not = repeater->why_not();
   if (files) files->wait();
-  session_->note_pieces(v.node, "",
+  session_->history.note_pieces(v.node, "",
                         files                          ? files->told()
                         : repeater || !why_not.empty() ? ran.told(round, why_not)
                                                        : std::string());

@@ -76,6 +76,9 @@ class executor {
     vertex_rows answer;  // of a condition that is a query
   };
   vertex_rows run_loop(const planner::vertex& v);
+  vertex_rows run_loop_in_partitions(const planner::vertex& v);
+  bool holds(vertex_rows& condition) const;
+  static void check_rounds(const detail::logical& n, std::uint64_t round);  // throws where no more are allowed
   round_result one_round(const planner::vertex& v, const vertex_rows& now);
   bool another(const detail::logical& n, std::uint64_t round, vertex_rows& now, round_result& r);
   std::unique_ptr<round_repeater> repeater_of(const planner::vertex& v, std::string& why_not) const;

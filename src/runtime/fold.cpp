@@ -22,8 +22,8 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
     state = before;
     const auto note = [&](std::string why) {
       const std::string pieces = e.context.pieces->taken();
-      e.session->note_pieces(p.node.get(), runtime::fold_names[static_cast<std::size_t>(k)], why.empty() ? pieces : "");
-      e.session->note_fallback(p.node.get(), runtime::fold_names[static_cast<std::size_t>(k)], std::move(why));
+      e.session->history.note_pieces(p.node.get(), runtime::fold_names[static_cast<std::size_t>(k)], why.empty() ? pieces : "");
+      e.session->history.note_fallback(p.node.get(), runtime::fold_names[static_cast<std::size_t>(k)], std::move(why));
     };
     if (const auto n = k == fold_kind::count ? e.rows_there() : std::nullopt) {
       state.count += *n;

@@ -43,9 +43,12 @@ class local_engine : public engine {
   virtual bool can_travel(const ir::type& row) const = 0;
   virtual row_pages pages_of(const detail::table& rows, run_context& context) = 0;
   virtual detail::table rows_of(const ir::type* row, std::span<const row_page* const> pages, run_context& context) = 0;
-  // A file that partitions read in parts (run_context::parts_of_files): how this process finds it, and the quotes within some bytes of it.
+  // Files that partitions read in parts (run_context::parts_of_files): how this process finds them, and the quotes within some bytes.
   virtual data::file_state state_of_file(const planner::vertex& v) const = 0;
-  virtual std::uint64_t quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end, run_context& context) const = 0;
+  virtual data::quotes_seen quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end,
+                                           run_context& context) const = 0;
+  // Zeros where no value of this trivially copyable type has bytes.
+  virtual void clear_unused(const ir::type& row, std::byte* rows, std::size_t n) const = 0;
   // Verify mode for the branch that the terminal verb reads: throws user_error at the first row on which a function and its
   // trace differ. Vertices are verified as they start.
   virtual void verify(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;
@@ -58,7 +61,7 @@ class local_engine : public engine {
                                run_context& context) = 0;
   // Of an exchange by range (exchange::range): some of a partition's rows, the first rows of ranges, of all partitions' samples, and the
   // rows by range (partition_bounds).
-  virtual detail::table sample_of(const planner::vertex& v, const detail::table& rows, std::size_t wanted, run_context& context) = 0;
+  virtual detail::table sample_of(const planner::vertex& v, const vertex_rows& rows, std::size_t wanted, run_context& context) = 0;
   virtual detail::table begins_of_ranges(const planner::vertex& v, const detail::table& samples, std::size_t partitions,
                                          run_context& context) = 0;
   virtual detail::table in_ranges(const planner::vertex& v, const detail::table& rows, const detail::table& begins,

@@ -63,7 +63,7 @@ bool left_to_reader(const vertex& v, session_state& session, run_context& contex
   const bool too_large = most && 1.2 * static_cast<double>(*most) > static_cast<double>(room);  // buffers come in classes of size
   if (too_large) context.too_large.insert(&v);
   if (const detail::logical* verb = verb_of_pieces(v))
-    session.note_pieces(verb, "", too_large ? "handed on row by row, as memory had no room for a table" : "");
+    session.history.note_pieces(verb, "", too_large ? "handed on row by row, as memory had no room for a table" : "");
   return too_large;
 }
 

@@ -1,5 +1,8 @@
 #include "runtime/page_store.hpp"
 
+#include <algorithm>
+#include <deque>
+#include <limits>
 #include <utility>
 
 namespace query::runtime {
@@ -8,14 +11,18 @@ class page_store::block {
  public:
   explicit block(std::shared_ptr<shared> s) : store(std::move(s)) {}
 
+  struct kept {
+    row_page page;  // in the file alone: with rows, and no bytes
+    std::optional<temp_file::place> in_file{};
+    std::size_t readers = 0;
+    bool may_go() const { return page.bytes && readers == 0; }
+  };
   const std::shared_ptr<shared> store;
   // With the store's lock:
-  row_pages pages;                                         // those in the file alone have rows, and no bytes
-  std::vector<std::optional<temp_file::place>> in_file;    // of each page
-  std::size_t readers = 0;
-  bool leaving = false;                                    // a thread writes it
-  std::unique_ptr<temp_file> file;                         // made by the first page that leaves
-  std::mutex loading;                                      // one reader at a time brings back what is missing; taken before the store's
+  std::deque<kept> pages;
+  bool leaving = false;             // a thread writes it
+  std::unique_ptr<temp_file> file;  // made by the first page that leaves
+  std::mutex loading;               // one reader at a time brings back what is missing; taken before the store's
 };
 
 page_store::page_store(buffer_pool* pool, temp_space* temp) : shared_(std::make_shared<shared>()) {
@@ -42,41 +49,57 @@ page_store::handle page_store::make(row_pages pages) {
 
 void page_store::add(const handle& b, row_pages more) {
   const std::lock_guard hold(b->store->lock);
-  b->in_file.resize(b->in_file.size() + more.size());
-  for (row_page& p : more) b->pages.push_back(std::move(p));
+  for (row_page& p : more) b->pages.push_back({std::move(p)});
 }
 
-std::shared_ptr<const row_pages> page_store::read(const handle& b) {
+std::size_t page_store::share_of(std::size_t n) const {
+  constexpr std::size_t share = 16, most = std::size_t{16} << 20;  // more would take long to come back from a file
+  if (!shared_->may_leave) return std::numeric_limits<std::size_t>::max();
+  return std::clamp(shared_->pool->limit() / share / std::max(n, std::size_t{1}), page_bytes, most);
+}
+
+std::shared_ptr<const row_page> page_store::read(const handle& b, std::size_t number) {
   shared& s = *b->store;
-  const auto leave = [b](const row_pages*) {
-    const std::lock_guard hold(b->store->lock);
-    --b->readers;
-  };
+  block::kept* k = nullptr;
   {
     const std::lock_guard hold(s.lock);
-    ++b->readers;
+    if (number >= b->pages.size()) return nullptr;
+    k = &b->pages[number];
+    ++k->readers;
   }
-  std::shared_ptr<const row_pages> all(&b->pages, leave);
-  const std::lock_guard one(b->loading);
-  for (std::size_t i = 0;; ++i) {
-    temp_file::place from;
-    {
-      const std::lock_guard hold(s.lock);
-      if (i == b->pages.size()) return all;
-      if (b->pages[i].bytes || !b->in_file[i]) continue;
-      from = *b->in_file[i];
-    }
-    buffer memory = s.pool->allocate(from.bytes);
-    try {
-      b->file->read(from, memory.data());
-    } catch (...) {
-      const std::lock_guard hold(s.lock);
-      s.broken = std::current_exception();
-      throw;
-    }
+  const auto leave = [b, k](const row_page*) {
+    const std::lock_guard hold(b->store->lock);
+    --k->readers;
+  };
+  std::shared_ptr<const row_page> page(&k->page, leave);
+  const auto missing = [&] {
     const std::lock_guard hold(s.lock);
-    b->pages[i].bytes = std::move(memory);
+    return k->page.bytes || !k->in_file ? std::nullopt : k->in_file;
+  };
+  if (!missing()) return page;
+  const std::lock_guard one(b->loading);
+  const auto from = missing();
+  if (!from) return page;
+  buffer memory = s.pool->allocate(from->bytes);
+  try {
+    b->file->read(*from, memory.data());
+  } catch (...) {
+    const std::lock_guard hold(s.lock);
+    s.broken = std::current_exception();
+    throw;
   }
+  const std::lock_guard hold(s.lock);
+  k->page.bytes = std::move(memory);
+  return page;
+}
+
+void page_store::drop(const handle& b, std::size_t number) {
+  buffer gone;
+  const std::lock_guard hold(b->store->lock);
+  block::kept& k = b->pages[number];
+  if (k.readers || b->leaving) return;
+  gone = std::move(k.page.bytes);
+  k.in_file.reset();
 }
 
 std::size_t page_store::evict(std::size_t bytes) {
@@ -93,9 +116,8 @@ std::size_t page_store::evict(std::size_t bytes) {
           continue;
         }
         ++i;
-        if (b->readers || b->leaving) continue;
-        for (const row_page& p : b->pages)
-          if (p.bytes) next = b;
+        if (b->leaving) continue;
+        if (std::any_of(b->pages.begin(), b->pages.end(), [](const block::kept& k) { return k.may_go(); })) next = b;
       }
       if (!next) return freed;
       next->leaving = true;
@@ -116,7 +138,7 @@ std::size_t page_store::evict(shared& s, block& b) {
   {
     const std::lock_guard hold(s.lock);
     for (std::size_t i = 0; i < b.pages.size(); ++i)
-      if (b.pages[i].bytes && !b.in_file[i]) leave.push_back({i, b.pages[i].bytes.data(), b.pages[i].bytes.size()});
+      if (const block::kept& k = b.pages[i]; k.may_go() && !k.in_file) leave.push_back({i, k.page.bytes.data(), k.page.bytes.size()});
   }
   std::vector<temp_file::place> places;
   try {
@@ -132,12 +154,11 @@ std::size_t page_store::evict(shared& s, block& b) {
   std::size_t freed = 0;
   const std::lock_guard hold(s.lock);
   b.leaving = false;
-  for (std::size_t i = 0; i < leave.size(); ++i) b.in_file[leave[i].number] = places[i];
-  if (b.readers) return 0;
-  for (std::size_t i = 0; i < b.pages.size(); ++i)
-    if (b.in_file[i] && b.pages[i].bytes) {
-      freed += b.pages[i].bytes.capacity();
-      let_go.push_back(std::move(b.pages[i].bytes));
+  for (std::size_t i = 0; i < leave.size(); ++i) b.pages[leave[i].number].in_file = places[i];
+  for (block::kept& k : b.pages)
+    if (k.in_file && k.may_go()) {
+      freed += k.page.bytes.capacity();
+      let_go.push_back(std::move(k.page.bytes));
     }
   return freed;
 }

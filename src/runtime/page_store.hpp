@@ -1,12 +1,12 @@
 // Pages that wait for their reader: in the session's memory while there is room, else in temporary files.
 //
-// The pages of one block leave memory together, those that came first before others, while nobody reads them. A file holds one block and
-// goes with it. Blocks that come back stay in the file too, so that they leave again without being written.
+// The pages of one block leave memory together, those that came first before others, but those that somebody reads. A file holds one block
+// and goes with it. Pages that come back stay in the file too, so that they leave again without being written.
 //
 //   page_store store(session.pool, &session.temp);
 //   const page_store::handle block = store.make();
-//   store.add(block, pages);                           // once more, as they are made
-//   const auto read = page_store::read(block);         // all of them in memory, as long as `read` lives
+//   page_store::add(block, pages);                     // once more, as they are made
+//   for (std::size_t i = 0; const auto page = page_store::read(block, i); ++i)   // in memory as long as `page` lives
 #pragma once
 
 #include <cstddef>
@@ -36,9 +36,14 @@ class page_store final : pool_evictor {
   page_store& operator=(const page_store&) = delete;
 
   handle make(row_pages pages = {});
-  void add(const handle& b, row_pages more);
-  // Throws resource_error where memory has no room, or the file does not give back what was written.
-  static std::shared_ptr<const row_pages> read(const handle& b);
+  static void add(const handle& b, row_pages more);
+  // The block's page of this number; null: there are no more. Throws resource_error where memory has no room, or the file does not give
+  // back what was written.
+  static std::shared_ptr<const row_page> read(const handle& b, std::size_t number);
+  // Nobody will read this page again. What nobody has dropped goes with the block.
+  static void drop(const handle& b, std::size_t number);
+  // The bytes of pages that each of n readers may hold at once; all together hold about a sixteenth of the memory. At least a page.
+  std::size_t share_of(std::size_t n) const;
 
  private:
   page_store(buffer_pool* pool, temp_space* temp);

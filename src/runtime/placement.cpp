@@ -92,6 +92,12 @@ void divide_if_faster(vertex& v, std::vector<offer> offers, const session_state&
 
 }  // namespace
 
+std::string expected_costs::reason() const {
+  if (pays()) return shown_seconds(there) + " here, " + shown_seconds(cpu) + " on the CPU";
+  const std::string compiling = to_compile > 0 ? " and " + shown_seconds(to_compile) + " to compile it" : "";
+  return shown_seconds(there) + " there" + compiling + ", " + shown_seconds(cpu) + " here";
+}
+
 void rethrow_for(const detail::logical& n) {
   const auto told = [&](const std::exception& e) {
     return ir::while_running(e.what(), n) +
@@ -217,7 +223,8 @@ void cut_as_ordered(planner::machine_graph& g, const session_state& session, pla
 
 // What explain() says of the run before.
 void note_pieces(vertex& v, const detail::logical* verb, const session_state& session) {
-  if (const std::string pieces = verb ? session.pieces_of(verb, "") : ""; !pieces.empty()) v.notes.push_back("in the last run: " + pieces);
+  const std::string pieces = verb ? session.history.pieces_of(verb, "") : "";
+  if (!pieces.empty()) v.notes.push_back("in the last run: " + pieces);
 }
 
 // The same of joins that are stages: with their reader.
@@ -226,10 +233,23 @@ void note_joins(planner::machine_graph& g, const session_state& session) {
     if (reader && reader->engine != "cpu") return;
     for (const planner::stage& s : b.stages) {
       if (s.what != planner::stage::kind::probe) continue;
-      if (const std::string pieces = session.pieces_of(s.join, ""); !pieces.empty())
+      if (const std::string pieces = session.history.pieces_of(s.join, ""); !pieces.empty())
         (reader ? reader->notes : g.notes).push_back(s.join->label + ": in the last run: " + pieces);
     }
   });
+}
+
+// A checkpoint is of rows in host memory.
+void note_checkpointed_loops(planner::machine_graph& g) {
+  const auto there = [](const vertex* v) { return v->engine == "gpu"; };
+  for (const auto& v : g.vertices)
+    if (v->node && v->node->what == verb::do_while && !v->node->checkpoint.empty() && std::any_of(v->body.begin(), v->body.end(), there))
+      v->notes.push_back("checkpoint: its rounds are not repeated as graphs of the GPU, as each ends in host memory");
+}
+
+// Was a GPU added to the session's engines, which are asked before the session's own?
+bool gpu_was_added(const session_state& session) {
+  return std::any_of(session.engines.begin(), session.engines.end(), [](const auto& e) { return e->name() == "gpu"; });
 }
 
 // Vertices that need not be asked about, with the reason.
@@ -242,8 +262,7 @@ std::unordered_map<const vertex*, std::string> refused_at_first_sight(const plan
   for (const auto& e : session.engines) ask(*e);
   const bool loops = std::any_of(g.vertices.begin(), g.vertices.end(),
                                  [](const auto& v) { return v->accelerated && v->node && v->node->what == verb::do_while; });
-  const bool asked = std::any_of(session.engines.begin(), session.engines.end(), [](const auto& e) { return e->name() == "gpu"; });
-  if (engine* there = gpu && loops && !asked ? gpu_to_plan_for(session) : nullptr) ask(*there);
+  if (engine* there = gpu && loops && !gpu_was_added(session) ? gpu_to_plan_for(session) : nullptr) ask(*there);
   return refused;
 }
 
@@ -315,12 +334,8 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
       if (answer) v->engine = std::string(e.name());
       return static_cast<bool>(answer);
     };
-    bool placed = false, gpu_asked = false;
-    for (const auto& e : session.engines) {
-      gpu_asked = gpu_asked || e->name() == "gpu";
-      if ((placed = ask(*e))) break;
-    }
-    if (!placed && v->accelerated && !gpu_asked) {
+    const bool placed = std::any_of(session.engines.begin(), session.engines.end(), [&](const auto& e) { return ask(*e); });
+    if (!placed && v->accelerated && !gpu_was_added(session)) {
       if (!gpu) v->why = "not on gpu: " + no_gpu;
       else if (engine* there = gpu_to_plan_for(session)) ask(*there);
       else v->why = gpu_status(session);
@@ -334,7 +349,7 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
     if (to_gpu) v->why += ", as on(engine::gpu) orders for " + to_gpu->label;
     const bool lost = v->accelerated && v->engine == "cpu" && gpu_is_lost(session);
     const detail::logical* verb = v->engine == "cpu" && !lost ? nullptr : last_verb(*v);
-    const std::string fallback = verb ? session.fallback_of(verb, "") : "";
+    const std::string fallback = verb ? session.history.fallback_of(verb, "") : "";
     if (!fallback.empty()) v->notes.push_back("the last run went to the cpu: " + fallback);
     note_pieces(*v, verb ? verb : verb_of_pieces(*v), session);
     require_gpu(*v, session);
@@ -343,6 +358,7 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
   for (const auto& e : session.engines) reconsider(g, *e);
   if (!std::any_of(g.vertices.begin(), g.vertices.end(), [](const auto& v) { return v->engine == "gpu"; })) return;
   if (const engine* there = gpu ? gpu_to_plan_for(session) : nullptr) reconsider(g, *there);
+  note_checkpointed_loops(g);
 }
 
 }  // namespace query::runtime

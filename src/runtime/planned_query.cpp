@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <query/detail/division_watch.hpp>
+
 #include "planner/cluster_graph.hpp"
 #include "planner/column_forms.hpp"
 #include "planner/opaque_cut.hpp"
@@ -30,7 +32,7 @@ planner::plan_options options_of(const session_state& s, const settings& of_quer
   o.verify = verifies(s, of_query);
   o.checked = s.options.checked || o.verify;  // a sample is no proof that no row divides by zero
   // One may have been added; of one that was lost the placement tells.
-  if (p.node->accelerated) o.gpu_status = s.engine_named("gpu") || gpu_is_lost(s) ? "" : s.gpu_status();
+  if (p.node->accelerated) o.gpu_status = s.engine_named("gpu") || gpu_is_lost(s) ? "" : s.why_no_gpu().why;
   o.settings = of_query;
   o.separate_result = !s.engines.empty();
   return o;
@@ -59,12 +61,16 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
   };
   planner::split_over_partitions(
       *plan.graph, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, divides_file, how});
+  for (const auto& v : plan.graph->vertices)
+    if (const std::string last = v->joins ? session.history.pieces_of(v->joins, "exchange") : ""; !last.empty())
+      v->notes.push_back("in the last run: " + last);
   planner::mark_streams(*plan.graph, read);
   if (!processes || plan.graph->partitions == 1) return;
   plan.graph->processes = processes->name();
+  plan.graph->transport = processes->transport();
   try {
     plan.sent = processes->prepare(*plan.graph, forms);
-    if (const std::string lost = session.pieces_of(plan.graph->root.node.get(), "cluster"); !lost.empty())
+    if (const std::string lost = session.history.pieces_of(plan.graph->root.node.get(), "cluster"); !lost.empty())
       plan.graph->notes.push_back("in the last run: " + lost);
   } catch (const stays_here& e) {
     plan.graph = std::move(whole.graph);
@@ -73,7 +79,7 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
   }
 }
 
-verdict fold_as_before(const planner::branch& result, fold_kind fold, session_state& session, const seen_ways::choice& way) {
+verdict fold_as_before(const planner::branch& result, fold_kind fold, session_state& session, const engine_choices::choice& way) {
   if (counts_a_table(result, fold)) return {false, "a table has a size"};
   session.gpu()->takes_again(result);
   return {true, way.why};
@@ -98,9 +104,9 @@ std::string divide_if_faster(planned_query& plan, std::vector<offer> offers, con
 }
 
 planned_query plan_of(const pipe& p, const settings& s, session_state& session, const std::string& terminal, planner::reading how,
-                      std::optional<fold_kind> fold, const seen_ways::choice& way) {
-  const bool verified = verifies(session, s), here = way.by == seen_ways::way::cpu;
-  bool there = way.by == seen_ways::way::gpu && gpu_to_plan_for(session);  // not lost since, and the plan is the same
+                      std::optional<fold_kind> fold, const engine_choices::choice& way) {
+  const bool verified = verifies(session, s), here = way.by == engine_choices::way::cpu;
+  bool there = way.by == engine_choices::way::gpu && gpu_to_plan_for(session);  // not lost since, and the plan is the same
   const bool divided = session.partitions > 1 && session.engines.empty();
   const std::string no_gpu = verified ? "verified queries run natively" : divided ? "partitions run on the CPU" : here ? way.why : "";
   planned_query plan;
@@ -147,9 +153,9 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
     expected_of_last = answer.expected;
     if (answer.costs) offers.push_back({session.gpu(), *answer.costs});
     plan.graph->notes.push_back(answer ? terminal + ": gpu: " + answer.why : terminal + ": cpu: not on gpu: " + answer.why);
-    if (const std::string why = answer ? session.fallback_of(p.node.get(), terminal) : ""; !why.empty())
+    if (const std::string why = answer ? session.history.fallback_of(p.node.get(), terminal) : ""; !why.empty())
       plan.graph->notes.push_back(terminal + ": the last run went to the cpu: " + why);
-    if (const std::string pieces = answer ? session.pieces_of(p.node.get(), terminal) : ""; !pieces.empty())
+    if (const std::string pieces = answer ? session.history.pieces_of(p.node.get(), terminal) : ""; !pieces.empty())
       plan.graph->notes.push_back(terminal + ": in the last run: " + pieces);
   }
   if (fold && session.engines.empty() && no_gpu.empty() && !there)
@@ -161,7 +167,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
     if (p.node->accelerated && session.engines.empty() && (fold || !plan.graph->result.stages.empty()))
       plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": cpu: " + (no_gpu.empty() ? "" : "not on gpu: ") + why);
     const bool lost = p.node->accelerated && (fold || !plan.graph->result.stages.empty()) && gpu_is_lost(session);
-    if (const std::string last = lost ? session.fallback_of(p.node.get(), fold ? terminal : "") : ""; !last.empty())
+    if (const std::string last = lost ? session.history.fallback_of(p.node.get(), fold ? terminal : "") : ""; !last.empty())
       plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": the last run went to the cpu: " + last);
   }
   plan.expected = expected_of(*plan.graph, session);
@@ -169,7 +175,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
     plan.expected.add(!plan.folds && plan.fold_shares.empty(), plan.fold_shares.empty() ? expected_of_last : std::nullopt);
   plan.expected.all_on_gpu &= plan.expected.elsewhere && ends_on_gpu(plan, fold);
   plan.expected.shape = shape;
-  plan.by = way.by == seen_ways::way::gpu && !there ? seen_ways::way::asked : way.by;
+  plan.by = way.by == engine_choices::way::gpu && !there ? engine_choices::way::asked : way.by;
   const bool folds_here = fold && !plan.folds && plan.fold_shares.empty();
   const planner::column_options forms{how == planner::reading::columns, session.options.interpret, folds_here ? fold : std::nullopt};
   const planner::reading read = folds_here || !fold ? how : planner::reading::whole;
@@ -183,8 +189,9 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
 }  // namespace
 
 planned_query plan_query(planner::trace_memo& traces, const pipe& p, const settings& s, session_state& session, const std::string& terminal,
-                         planner::reading how, std::optional<fold_kind> fold, const seen_ways::choice& way) {
+                         planner::reading how, std::optional<fold_kind> fold, const engine_choices::choice& way) {
   const planner::trace_memo::scope traced(traces);
+  const detail::division_scope divisions(detail::checks_functions(s));
   return plan_of(p, s, session, terminal, how, fold, way);
 }
 

@@ -23,7 +23,7 @@ bool verifies(const session_state& session, const detail::settings& s);
 struct planned_query {
   std::unique_ptr<planner::machine_graph> graph;
   expected_way expected;
-  seen_ways::way by = seen_ways::way::asked;  // how it came about
+  engine_choices::way by = engine_choices::way::asked;  // how it came about
   engine* folds = nullptr;                        // the engine that runs the terminal fold; null: the CPU
   std::vector<planner::engine_share> fold_shares;  // or several at once
   std::shared_ptr<const cluster::prepared> sent;   // what other processes run of it; null: all is in this one
@@ -33,9 +33,9 @@ struct planned_query {
 // or the GPU's own fold. `way`: whether engines are asked at all.
 planned_query plan_query(planner::trace_memo& traces, const detail::pipe& p, const detail::settings& s, session_state& session,
                          const std::string& terminal, planner::reading how, std::optional<detail::fold_kind> fold,
-                         const seen_ways::choice& way);
+                         const engine_choices::choice& way);
 
-// The query's name in session.ways; nothing where engines are asked each time.
+// The query's name in session.history.ways; nothing where engines are asked each time.
 std::optional<std::uint64_t> known_query(const detail::pipe& p, const detail::settings& s, session_state& session, planner::reading how,
                                          std::optional<detail::fold_kind> fold);
 

@@ -6,6 +6,7 @@
 namespace query::runtime {
 
 constinit thread_local double progress::next_share_ = 1;
+constinit thread_local progress* progress::after_query = nullptr;
 
 progress_beat::progress_beat(progress& meter, const cancel_flag& flag) {
   if (!meter) return;

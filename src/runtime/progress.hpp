@@ -40,6 +40,10 @@ class progress {
     const double within = k < of ? static_cast<double>(k) / static_cast<double>(of) : 1.0;
     tell((static_cast<double>(done_) + within) / static_cast<double>(vertices_));
   }
+  // Work that knows how far it is, in place of parts.
+  void part_is_at(double fraction) { tell((static_cast<double>(done_) + fraction) / static_cast<double>(vertices_)); }
+  // Of the work that this thread does after its query (detail::run_limits); null: nobody wants reports.
+  static constinit thread_local progress* after_query;
   void finished() { tell(1.0); }
   // Says again how far it is, unless somebody is saying so now.
   void repeat() {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include <query/sources.hpp>
@@ -50,6 +53,18 @@ std::shared_ptr<const void> part_of_range(const void* range, std::size_t number_
   return part;
 }
 
+// As std::pair has them: the value, and how often it comes.
+std::shared_ptr<const void> part_of_repeat(const detail::logical& repeat, std::uint64_t n) {
+  using pair = std::pair<std::uint16_t, std::uint64_t>;
+  static_assert(offsetof(pair, second) == planner::repeat_count_offset(sizeof(std::uint16_t)));
+  const std::size_t value = repeat.row->size, count = planner::repeat_count_offset(value);
+  const std::align_val_t align{std::max(repeat.row->align, alignof(std::uint64_t))};
+  auto* const part = static_cast<std::byte*>(::operator new(count + sizeof n, align));
+  std::memcpy(part, repeat.source.get(), value);
+  std::memcpy(part + count, &n, sizeof n);
+  return {part, [align](const void* p) { ::operator delete(const_cast<void*>(p), align); }};
+}
+
 }  // namespace
 
 row_range::row_range(const detail::logical& source, std::uint64_t first, std::uint64_t end) {
@@ -61,10 +76,12 @@ row_range::row_range(const detail::logical& source, std::uint64_t first, std::ui
   node->name = source.name;
   node->accelerated = source.accelerated;
   node_ = node;
-  if (planner::is_range(source)) {
+  if (planner::is_made_in_parts(source)) {
     first = std::min(first, source.count);
     size_ = std::clamp(end, first, source.count) - first;
-    node->source = part_of_range(source.source.get(), source.row->size, first, size_);
+    node->source = planner::is_range(source) ? part_of_range(source.source.get(), source.row->size, first, size_)
+                                             : part_of_repeat(source, size_);
+    node->step = source.step;
     node->open = source.open;
     node->count = size_;
     return;

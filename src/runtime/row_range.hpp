@@ -1,4 +1,4 @@
-// Some rows of a container in host memory, or some numbers of range(), as a source of their own that any engine reads like the whole.
+// Some rows of a container in host memory, or some of range() or repeat(), as a source of their own that any engine reads like the whole.
 //
 //   const row_range part(*branch.source, 0, 1 << 20);
 //   branch.source = part.node();        // as long as `part` lives
@@ -13,7 +13,7 @@ namespace query::runtime {
 
 class row_range {
  public:
-  // Rows [first, end) of `source`, or as many of them as there are. `source` has a view, or is a range of whole numbers, and lives longer.
+  // Rows [first, end) of `source`, or as many of them as there are. `source` has a view, or is made in parts, and lives longer.
   row_range(const detail::logical& source, std::uint64_t first, std::uint64_t end);
 
   const detail::logical* node() const { return node_.get(); }

@@ -205,6 +205,11 @@ std::string profiled_run::text_of(int number) const {
   return text;
 }
 
+std::shared_ptr<const vertex_profile> profiled_run::observed(int number) const {
+  const profiled_vertex& r = records_[number];
+  return r.ran ? std::make_shared<const vertex_profile>(shown(r)) : nullptr;
+}
+
 run_profile profiled_run::shown() const {
   std::vector<int> in_order(static_cast<std::size_t>(vertices_) + 1);
   std::iota(in_order.begin(), in_order.end(), 0);

@@ -93,6 +93,7 @@ class profiled_run {
   const std::string& terminal() const { return terminal_; }  // as the planner knows it, and verbs that it adds: "rows first"
   bool fits(const planner::machine_graph& g) const;          // the same vertices
   std::string text_of(int number) const;                     // "ran in 12.3 ms: ..."; empty: it did not run
+  std::shared_ptr<const vertex_profile> observed(int number) const;  // null: it did not run
   run_profile shown() const;
 
  private:

@@ -38,7 +38,7 @@ bool prepare_second_run(planner::machine_graph& g, session_state& session, run_c
   for (const auto& v : g.vertices) {
     if (v->node && v->node->what == verb::cached) session.forget_cached(*v->node, lost.engine);
     if (!runs_by(*v, lost.engine)) continue;
-    if (const detail::logical* last = last_verb(*v)) session.note_fallback(last, "", lost.what());
+    if (const detail::logical* last = last_verb(*v)) session.history.note_fallback(last, "", lost.what());
     v->engine = "cpu";
     v->shares.clear();
     planner::check_traps(*v);

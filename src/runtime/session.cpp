@@ -139,10 +139,10 @@ session_state::session_state(const session_options& o)
 
 const session_state::gpu_once& session_state::the_gpu() const {
   std::call_once(gpu_.made, [&] {
-    if (options.gpu == gpu_use::off) gpu_.why_not = "the session does not use GPUs";
-    else gpu_.found = make_gpu_engine({options.gpu_memory, options.gpu_min_rows, options.gpus}, gpu_.why_not);
+    if (options.gpu == gpu_use::off) gpu_.none.why = "the session does not use GPUs";
+    else gpu_.found = make_gpu_engine({options.gpu_memory, options.gpu_min_rows, options.gpus}, gpu_.none);
     // Whoever shows it says that it is about a GPU.
-    if (gpu_.why_not.rfind("gpu: ", 0) == 0) gpu_.why_not.erase(0, 5);
+    if (gpu_.none.why.rfind("gpu: ", 0) == 0) gpu_.none.why.erase(0, 5);
     if (gpu_.found && options.gpu_min_rows) weigh_against_cpu(*gpu_.found, *scheduler);
     made_gpu_.store(gpu_.found.get(), std::memory_order_release);
   });
@@ -155,7 +155,7 @@ void session_state::take_gpu(std::shared_ptr<engine> e) {
   });
 }
 engine* session_state::gpu() const { return the_gpu().found.get(); }
-const std::string& session_state::gpu_status() const { return the_gpu().why_not; }
+const without_gpu& session_state::why_no_gpu() const { return the_gpu().none; }
 engine* gpu_to_plan_for(const session_state& session) {
   engine* e = session.gpu();
   return e && loss_of_gpus(*e).empty() ? e : nullptr;
@@ -163,53 +163,18 @@ engine* gpu_to_plan_for(const session_state& session) {
 std::string gpu_status(const session_state& session) {
   const engine* e = session.gpu();
   const std::string loss = e ? loss_of_gpus(*e) : "";
-  return loss.empty() ? session.gpu_status() : std::string(gpu_was_lost) + loss;
+  return loss.empty() ? session.why_no_gpu().why : std::string(gpu_was_lost) + loss;
 }
 bool gpu_is_lost(const session_state& session) {
   for (const auto& e : session.engines)
     if (!loss_of_gpus(*e).empty()) return true;
-  return gpu_status(session).starts_with(gpu_was_lost);
+  const engine* const e = session.gpu();
+  return e ? !loss_of_gpus(*e).empty() : session.why_no_gpu().lost;
 }
 engine* session_state::engine_named(std::string_view name) const {
   for (const auto& e : engines)
     if (e->name() == name) return e.get();
   return name == "gpu" ? gpu() : nullptr;
-}
-
-void session_state::put(notes& to, const detail::logical* n, std::string_view terminal, std::string text) {
-  std::erase_if(to, [&](const note& x) {
-    const auto node = x.node.lock();
-    return !node || (node.get() == n && x.terminal == terminal);
-  });
-  if (!text.empty()) to.push_back({n->weak_from_this(), std::string(terminal), std::move(text)});
-}
-std::string session_state::text_of(const notes& in, const detail::logical* n, std::string_view terminal) {
-  for (const note& x : in)
-    if (x.terminal == terminal && x.node.lock().get() == n) return x.text;
-  return {};
-}
-
-void session_state::note_fallback(const detail::logical* n, std::string_view terminal, std::string why) {
-  const std::lock_guard hold(notes_lock_);
-  if (!why.empty()) all_fallbacks_ = {all_fallbacks_.first + 1, why};
-  put(fallbacks_, n, terminal, std::move(why));
-}
-std::string session_state::fallback_of(const detail::logical* n, std::string_view terminal) const {
-  const std::lock_guard hold(notes_lock_);
-  return text_of(fallbacks_, n, terminal);
-}
-std::pair<std::uint64_t, std::string> session_state::fallbacks() const {
-  const std::lock_guard hold(notes_lock_);
-  return all_fallbacks_;
-}
-
-void session_state::note_pieces(const detail::logical* n, std::string_view terminal, std::string pieces) {
-  const std::lock_guard hold(notes_lock_);
-  put(pieces_, n, terminal, std::move(pieces));
-}
-std::string session_state::pieces_of(const detail::logical* n, std::string_view terminal) const {
-  const std::lock_guard hold(notes_lock_);
-  return text_of(pieces_, n, terminal);
 }
 
 std::shared_ptr<std::mutex> session_state::computing(const detail::logical& n) {

@@ -18,9 +18,8 @@
 
 #include "runtime/cluster.hpp"
 #include "runtime/deadline_watch.hpp"
-#include "runtime/kept_profiles.hpp"
 #include "runtime/local_engine.hpp"
-#include "runtime/seen_ways.hpp"
+#include "runtime/run_history.hpp"
 #include "runtime/temp_file.hpp"
 
 namespace query::runtime {
@@ -46,27 +45,21 @@ class session_state {
   int partitions = 1;
   std::unique_ptr<cluster> processes;  // null: there is this one
   std::atomic<std::uint64_t> sent_rows{0}, sent_bytes{0};  // by exchanges, so far
+  // Rounds of loops whose variable lies in partitions that were saved for the loss of a process, and their bytes. The rounds since the last
+  // one take so many times as long as saving one does; 0: each is saved.
+  std::atomic<std::uint64_t> saved_rounds{0}, saved_bytes{0};
+  double interval_of_saving = 20;
   std::uint64_t least_divided_file = std::uint64_t{4} << 20;  // bytes of a file that partitions read in parts
   std::uint64_t most_broadcast = std::uint64_t{8} << 20;  // bytes of the other side of a join that every partition gets
-  seen_ways ways;
+  run_history history;
   std::vector<std::shared_ptr<engine>> engines;  // asked before the CPU engine, in this order
 
   // The engine of accelerated queries, made when one is planned; null where there is no GPU.
   engine* gpu() const;
   engine* gpu_if_made() const { return made_gpu_.load(std::memory_order_acquire); }  // null also where none was asked for yet
-  const std::string& gpu_status() const;         // why there is none; "" if there is one
+  const without_gpu& why_no_gpu() const;         // "" if there is one
   void take_gpu(std::shared_ptr<engine> e);      // instead of looking for one, before the first query: for tests
   engine* engine_named(std::string_view name) const;  // null: the CPU engine's
-
-  // Why a verb's vertex, or the fold behind it, was planned for an engine and ran on the CPU the last time; empty: it did not.
-  // explain() shows it.
-  void note_fallback(const detail::logical* n, std::string_view terminal, std::string why);
-  std::string fallback_of(const detail::logical* n, std::string_view terminal) const;
-  // In how many pieces it ran the last time, if not in one, in the same way.
-  void note_pieces(const detail::logical* n, std::string_view terminal, std::string pieces);
-  std::string pieces_of(const detail::logical* n, std::string_view terminal) const;
-  // How often a fallback happened in this session, and why the last time.
-  std::pair<std::uint64_t, std::string> fallbacks() const;
 
   // .cached() results live as long as a query that names their node, or a copy of it: they are known by logical::kept_as. No word
   // behind cached() changes what it gives but as_ordered(), and that only of verbs whose order is free: rows in LINQ's order serve
@@ -89,7 +82,7 @@ class session_state {
   struct gpu_once {
     std::once_flag made;
     std::shared_ptr<engine> found;
-    std::string why_not;
+    without_gpu none;
   };
   const gpu_once& the_gpu() const;
   mutable gpu_once gpu_;
@@ -98,26 +91,12 @@ class session_state {
     std::weak_ptr<const void> by;
     cached_rows rows;
   };
-  struct note {
-    std::weak_ptr<const detail::logical> node;
-    std::string terminal, text;
-  };
-  using notes = std::vector<note>;  // few, and of living verbs
-  static void put(notes& to, const detail::logical* n, std::string_view terminal, std::string text);
-  static std::string text_of(const notes& in, const detail::logical* n, std::string_view terminal);
   // Lets go of what no query names any more, once in as many calls as there are entries: a plan may have thousands.
   void let_go();
-  mutable std::mutex notes_lock_;
-  notes fallbacks_, pieces_;
-  std::pair<std::uint64_t, std::string> all_fallbacks_;
   std::mutex lock_;
   std::map<std::pair<const void*, cached_part>, kept> cached_;
   std::unordered_map<const void*, std::weak_ptr<std::mutex>> computing_;
   std::size_t since_let_go_ = 0;
-
- public:
-  kept_profiles profiles;       // what the last runs did
-  bool keeps_profiles = true;   // off: nobody counts
 };
 
 // The options of the standard session. Throws user_error for values that make no sense.

@@ -1,7 +1,5 @@
 #include "runtime/source_rows.hpp"
 
-#include "runtime/seen_runs.hpp"
-
 namespace query::runtime {
 
 vertex_rows* run_context::rows_before(const planner::branch& b) const {

@@ -17,16 +17,13 @@ class table_input final : public input_port {
  public:
   table_input(const planner::branch& b, local_engine& local, run_context& context) : branch_(&b), local_(&local), context_(&context) {}
   const ir::type* row() const override { return branch_->table ? branch_->table->row() : branch_->source->row; }
-  detail::table whole() override {
-    planner::branch bare = *branch_;
-    bare.stages.clear();
-    bare.prefilters.clear();
-    bare.row = row();
-    return local_->collect(bare, {}, *context_);
-  }
   bool next(block& b) override {
     if (!rows_) {
-      rows_ = std::make_unique<detail::table>(whole());
+      planner::branch bare = *branch_;
+      bare.stages.clear();
+      bare.prefilters.clear();
+      bare.row = row();
+      rows_ = std::make_unique<detail::table>(local_->collect(bare, {}, *context_));
       at_ = 0;
     }
     context_->cancel.check();
@@ -66,7 +63,6 @@ class table_output final : public output_port {
     rows_ += b.rows.n;
     blocks_.push_back(std::move(b));
   }
-  std::size_t capacity() const override { return 0; }
 
   vertex_rows take() &&;
 

@@ -16,6 +16,8 @@
 #include <exception>
 #include <mutex>
 
+#include <query/detail/division_watch.hpp>
+
 #include "runtime/scheduler.hpp"
 
 namespace query::runtime {
@@ -33,7 +35,9 @@ class task_loop {
         i = next_.fetch_add(1, std::memory_order_relaxed);
         if (i >= n_) return;
         cancel_.check();
+        const detail::division_watch watch;
         task_(i);
+        watch.check();
       }
     } catch (...) {
       failed_.store(true, std::memory_order_relaxed);
@@ -43,8 +47,6 @@ class task_loop {
       failed_at_ = i;
     }
   }
-
-  bool exhausted() const { return failed_.load(std::memory_order_relaxed) || next_.load(std::memory_order_relaxed) >= n_; }
 
   // Call when every thread has left run() and that is known through a lock or a join.
   void rethrow() const {

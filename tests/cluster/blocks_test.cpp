@@ -51,6 +51,12 @@ query::runtime::row_pages pages(query::runtime::buffer_pool& pool, std::size_t n
   return all;
 }
 
+block_size size_of_block(const query::runtime::page_store::handle& b) {
+  block_size all;
+  for (std::size_t i = 0; const auto page = query::runtime::page_store::read(b, i); ++i) add(all, *page, checksum_of(*page));
+  return all;
+}
+
 // Hands out what pulls come to.
 struct pulling {
   query::runtime::buffer_pool pool;
@@ -61,15 +67,18 @@ struct pulling {
   std::unique_ptr<block_puller> pulls;
 
   pulling(const transport::session_token& token, const std::string& where) : connections(token) { begin(where); }
-  void begin(const std::string& where) {
-    pulls = std::make_unique<block_puller>(query, connections, pool, [this](block_puller::outcome o) {
+  void begin(const std::string& where) { begin(where, pool); }
+  void begin(const std::string& where, query::runtime::buffer_pool& memory) {
+    pulls = std::make_unique<block_puller>(query, connections, memory, [this](block_puller::outcome o) {
       const std::lock_guard hold(lock);
       ended.push_back(std::move(o));
       some.notify_one();
     });
     pulls->peer(server_host, where);
   }
-  void pull(const block_size& size, std::uint32_t bucket) { pulls->pull({step + 1, 0, 1}, {step, bucket, server_host, attempt, size}); }
+  void pull(const block_size& size, std::uint32_t bucket, query::runtime::page_store::handle into = query::runtime::page_store().make()) {
+    pulls->pull({step + 1, 0, 1}, {step, bucket, server_host, attempt, size}, std::move(into));
+  }
   block_puller::outcome next() {
     std::unique_lock hold(lock);
     if (!some.wait_for(hold, 20s, [&] { return !ended.empty(); })) throw std::runtime_error("no pull has ended");
@@ -112,7 +121,7 @@ TEST_P(blocks, arrive_whole) {
       p.pull(sizes[b], b);
       const auto o = p.next();
       ASSERT_TRUE(o.pages) << b;
-      EXPECT_EQ(size_of(*o.pages), sizes[b]);
+      EXPECT_EQ(size_of_block(o.pages), sizes[b]);
     }
 }
 
@@ -170,11 +179,45 @@ TEST_P(blocks, that_cannot_come_back_to_memory_say_why) {
     EXPECT_FALSE(o.pages);
     ASSERT_TRUE(o.error);
     EXPECT_THROW(std::rethrow_exception(o.error), query::resource_error);
+    // The server waits for the next message with nothing in its hands.
+    EXPECT_EQ(store.use_count(), 2);
   }
   p.pull(sizes[0], 0);
   EXPECT_TRUE(p.next().pages);
   server.close(query);
   store.reset();  // before the memory and the files that it uses
+}
+
+// Neither their process nor the one that pulls has room for a whole block.
+TEST_P(blocks, larger_than_memory_come_page_by_page) {
+  const query::tests::temp_folder folder("blocks_page_by_page");
+  query::runtime::temp_space files(folder.name());
+  query::runtime::buffer_pool small(std::size_t{3} << 20);
+  query::runtime::page_store here(small, &files);
+  store = std::make_shared<block_store>(std::make_shared<query::runtime::page_store>(small, &files));
+  std::vector<query::runtime::page_store::handle> held{here.make()};
+  sizes.emplace_back();
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    auto one = pages(small, 1, 200'000, i);
+    add(sizes[0], one[0], checksum_of(one[0]));
+    query::runtime::page_store::add(held[0], std::move(one));
+  }
+  store->keep(step, attempt, std::move(held));
+  server.open(query, store);
+  {
+    pulling p(token, server.where());
+    p.pulls = nullptr;
+    p.begin(server.where(), small);
+    for (int i = 0; i < 3; ++i) p.pull(sizes[0], 0, here.make());
+    for (int i = 0; i < 3; ++i) {
+      const auto o = p.next();
+      ASSERT_TRUE(o.pages);
+      EXPECT_EQ(size_of_block(o.pages), sizes[0]);
+    }
+  }
+  EXPECT_LE(small.peak(), small.limit());
+  server.close(query);
+  store.reset();
 }
 
 TEST_P(blocks, need_one_connection_for_each_peer_and_session) {
@@ -261,6 +304,15 @@ TEST(blocks_of_liars, are_none) {
       [&](connection& to) { say_places(to, {place(100'000), place(~0ull - 50'000)}); },    // whose sum is a smaller number
       [&](connection& to) { say_places(to, std::vector<page_place>(100'000, place(0))); },
       [&](connection& to) { say_places(to, {}); },
+      [&](connection& to) { while (to.send(message_kind::block_places, query, {}) && to.receive()) {} },
+      [&](connection& to) {
+        const page_place nothing = place(0);
+        while (to.send(message_kind::block_places, query, std::as_bytes(std::span(&nothing, 1))) && to.receive()) {}
+      },
+      [&](connection& to) {
+        const page_header nothing{0};
+        while (to.send(message_kind::page, query, std::as_bytes(std::span(&nothing, 1)))) {}
+      },
       [&](connection& to) { to.send(message_kind::block_places, query, std::as_bytes(std::span("no list of places"))); },
       [&](connection& to) { to.send(message_kind::page, query, std::as_bytes(std::span("four"))); },
       [&](connection& to) { to.send(message_kind::block_end, query, {}); },

@@ -61,6 +61,7 @@ struct recording_cluster final : query::runtime::cluster {
   std::string name() const override { return "recording"; }
   int partitions() const override { return 3; }
   int threads() const override { return 1; }
+  std::string transport() const override { return "nothing"; }
   bool can_travel(const query::ir::type&) const override { return true; }
   std::shared_ptr<const prepared> prepare(const query::planner::machine_graph& g,
                                           const query::planner::column_options& forms) const override {

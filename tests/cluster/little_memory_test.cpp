@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,51 @@ TEST_F(little_memory, texts) {
                    .to_vector();
     std::sort(all.begin(), all.end(), [](const named& x, const named& y) { return x.key < y.key; });
     return all;
+  });
+}
+
+// Of both sides, each process has more than its memory holds.
+TEST_F(little_memory, joins_of_two_large_sides) {
+  expect_alike([&](const query::Session& s) {
+    const auto others = readings(s, source).select([](auto r) { return query::make<reading>(r.key, r.d, r.c, r.b, r.a); });
+    auto all = readings(s, source)
+                   .join(others, [](auto r) { return r.key; }, [](auto r) { return r.key; },
+                         [](auto x, auto y) { return query::make<reading>(x.key, x.a, x.b, y.a, y.b); })
+                   .to_vector();
+    std::sort(all.begin(), all.end(), [](const reading& x, const reading& y) { return x.key < y.key; });
+    return all;
+  });
+}
+
+TEST_F(little_memory, outer_joins_and_sets_of_two_large_sides) {
+  expect_alike([&](const query::Session& s) {
+    const auto odd = readings(s, source).where([](auto r) { return r.key % 2 != 0; });
+    return readings(s, source)
+        .left_join(odd, [](auto r) { return r.key; }, [](auto r) { return r.key; },
+                   [](auto x, auto y) { return query::make<reading>(x.key, x.a, x.b, y ? y->a : -1.0, x.d); })
+        .order_by([](auto r) { return r.key; })
+        .to_vector();
+  });
+  expect_alike([&](const query::Session& s) {
+    return readings(s, source)
+        .full_join(readings(s, source).where([](auto r) { return r.key % 3 == 0; }), [](auto r) { return r.key; },
+                   [](auto r) { return r.key; },
+                   [](auto l, auto r) { return query::make<reading>(l ? l->key : std::int64_t{0}, r ? r->a : 0.0, 0.0, 0.0, 0.0); })
+        .sum([](auto r) { return r.key; });
+  });
+  expect_alike([&](const query::Session& s) {
+    return readings(s, source)
+        .group_join(readings(s, source), [](auto r) { return r.key; }, [](auto r) { return r.key; },
+                    [](const reading& l, std::span<const reading> all) {
+                      return reading{l.key, static_cast<double>(all.size()), 0, 0, 0};
+                    })
+        .sum([](auto r) { return r.a; });
+  });
+  expect_alike([&](const query::Session& s) {
+    return readings(s, source).union_with(readings(s, source).where([](auto r) { return r.a > 0; })).count();
+  });
+  expect_alike([&](const query::Session& s) {
+    return readings(s, source).except(readings(s, source).where([](auto r) { return r.a > 0; })).count();
   });
 }
 

@@ -130,6 +130,42 @@ TEST_F(losses, of_loops) {
   survives([&](query::Session& s) { return clusters(query::from(rows).in(s)); });
 }
 
+// The rows of a round are in all processes: those of a lost one are computed again from the last round that was saved, or from the first.
+TEST_F(losses, of_loops_whose_rows_stay_in_their_processes) {
+  std::vector<center> first, links;
+  for (int i = 0; i < 12000; ++i) first.push_back({i, i * 1.0, 1});
+  for (int i = 0; i < 24000; ++i) links.push_back({i * 7919 % 12000, i * 104729.0, 1.0 / 3});
+  const auto id = [](auto c) { return c.id; };
+  const auto to = [](auto l) { return query::cast<std::int32_t>(query::floor(l.x - query::floor(l.x / 12000) * 12000)); };
+  kills /= 2;
+  for (const double interval : {20.0, 0.0}) {
+    many.state()->interval_of_saving = interval;
+    many.state()->most_broadcast = one.state()->most_broadcast = 1024;
+    const std::uint64_t saved = many.state()->saved_rounds;
+    survives([&](query::Session& s) {
+      auto all = query::from(first)
+                     .in(s)
+                     .do_while(
+                         [&](query::Query<center> now) {
+                           return query::from(links)
+                               .join(now, id, id, [to](auto l, auto c) { return query::make<center>(to(l), c.x, c.y); })
+                               .group_by(id)
+                               .select([](auto g) {
+                                 return query::make<center>(g.key(), query::floor(g.sum([](auto c) { return c.x; }) / 2),
+                                                            g.max([](auto c) { return c.y; }));
+                               });
+                         },
+                         query::times(8))
+                     .to_vector();
+      std::sort(all.begin(), all.end(), [](const center& a, const center& b) { return a.id < b.id; });
+      return all;
+    });
+    if (interval == 0) {
+      EXPECT_GT(many.state()->saved_rounds, saved + 8);
+    }
+  }
+}
+
 // Of two queries in three, the rows are there when a process is killed.
 TEST_F(losses, of_cached_rows) {
   const std::vector<point> rows = points(60000);
@@ -193,6 +229,31 @@ TEST_F(losses, of_folds_behind_exchanges) {
         .in(s)
         .join(query::from(shelves), [](auto p) { return p.shelf; }, [](auto c) { return c.id; }, [](auto p, auto c) { return p.x + c.x; })
         .sum();
+  });
+}
+
+// Rows that stay in their process are lost with it, and those that went to all are in all.
+TEST_F(losses, of_joins_that_were_revised) {
+  const std::vector<point> rows = points(60000);
+  std::vector<center> shelves;
+  for (int i = 0; i < 5000; ++i) shelves.push_back({i, i * 2.0, 0});
+  const auto joined = [&](const query::Session& s) {
+    const auto few = query::from(shelves).in(s).where([](auto c) { return c.id % 50 == 0; });
+    return query::from(rows).in(s).join(few, [](auto p) { return p.shelf; }, [](auto c) { return c.id; },
+                                        [](auto p, auto c) { return query::make<center>(p.id, p.x + c.x, p.y); });
+  };
+  many.state()->most_broadcast = 4096;
+  const std::uint64_t before = many.state()->sent_rows;
+  const auto q = joined(many);
+  (void)q.sum([](auto c) { return c.x; });
+  EXPECT_LT(many.state()->sent_rows - before, 1000u);
+  const std::string plan = q.explain();
+  EXPECT_NE(plan.find("in the last run: 100 rows went to each partition"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("rows change process by "), std::string::npos) << plan;
+  survives([&](query::Session& s) {
+    auto all = joined(s).to_vector();
+    std::sort(all.begin(), all.end(), [](const center& a, const center& b) { return a.id < b.id; });
+    return all;
   });
 }
 

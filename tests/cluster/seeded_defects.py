@@ -13,17 +13,22 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MASTER, QUEUE = "src/cluster/master/master.cpp", "src/cluster/container/task_queue.cpp"
+WRITTEN = "src/cluster/container/written_name.cpp"  # no defect of it is found yet
 
 # What is wrong, where, the code as it is, and with the defect.
 DEFECTS = [
     ("answers of earlier attempts are taken", MASTER, "known.attempt == t.attempt && known.host == h", "known.host == h"),
     ("answers that come twice are taken", MASTER, "return known.is == state::asked && known.attempt", "return known.attempt"),
     ("a task runs before its process is there", MASTER, "if (failed_ || hosts_[p].now != host::is::ready ||", "if (failed_ ||"),
-    ("a receiver begins before all have sent", MASTER, "return sending.done == sending.tasks.size() &&", "return sending.done > 0 &&"),
+    ("a receiver begins before all have sent", QUEUE, "b.attempt ? state::wanted : state::expected",
+     "b.attempt ? state::wanted : state::here"),
+    ("blocks that are yet to be sent pass for sent ones", MASTER,
+     "if (from.is != state::done) return {sending, 0, host_of(sender), 0, {}};",
+     "if (from.is != state::done) return {sending, 0, host_of(sender), 1, {}};"),
     ("what runs again makes the first bucket alone", MASTER, "else wanted.push_back(p);", "else wanted.push_back(0);"),
     ("all receivers get the first bucket", MASTER, "return sent.blocks.size() == 1 ? 0 : receiver; }", "return 0; }"),
-    ("senders are named in reverse", MASTER, "run.task.blocks.push_back(block_for(k.what.receives, q, at));",
-     "run.task.blocks.push_back(block_for(k.what.receives, senders - 1 - q, at));"),
+    ("senders are named in reverse", MASTER, "run.task.blocks.push_back(block_for(k.what, q, at));",
+     "run.task.blocks.push_back(block_for(k.what, senders - 1 - q, at));"),
     ("a lost process's running tasks are not asked for again", MASTER, "if (t.is == state::asked) set(k, p, state::waiting);", ""),
     ("a lost process's rows are thought to be there", MASTER,
      "if (t.is == state::done && (leaves_rows(k.what.does) || k.what.does == work::send)) set(k, p, state::idle);", ""),
@@ -43,7 +48,7 @@ DEFECTS = [
     ("readers that wait for their rows are not asked", MASTER, "tries.emplace_back(r, at);", "{}"),
     ("a block that its sender has not got is not made again", MASTER, "if (e.gone) {", "if (false) {"),
     ("a pull that failed is not tried again", MASTER,
-     "out.push_back(redirect{e.host, e.task, block_for(e.wanted.step, q, e.task.partition)});", ""),
+     "out.push_back(redirect{e.host, e.task, block_for(steps_.at(e.task.step).what, q, e.task.partition)});", ""),
     ("the first error that comes is the query's", MASTER, "if (!fails_at_ || at < *fails_at_) fails_at_ = at;", "fails_at_ = at;"),
     ("tasks before the one that failed do not go on", MASTER,
      "if (k.tasks[p].is == state::waiting || k.tasks[p].is == state::asked) return;", "(void)k;"),
@@ -55,7 +60,8 @@ DEFECTS = [
      "if (p >= hosts_.size() || local(p)) return;"),
     ("a sender that lacks a bucket is not asked again", MASTER, "if (!lacking) return;", "return;"),
     ("nothing is ever given up", MASTER, "out.push_back(drop{host_of(p), s});", ""),
-    ("blocks are kept until the end", MASTER, "|| (sends && !k.readers.empty()))) return;", ")) return;\n  if (sends) return;"),
+    ("blocks are kept until the end", MASTER, "|| (sends && !k.what.in_pieces && !k.readers.empty()))) return;",
+     ")) return;\n  if (sends) return;"),
     ("a task begins before its blocks are here", QUEUE,
      "[](state s) { return s != state::here; })) return false;", "[](state) { return false; })) return false;"),
     ("a task begins before its rows are here", QUEUE, "return held_.contains(s); });", "return true; });"),
@@ -76,6 +82,25 @@ DEFECTS = [
      "void task_queue::on(const not_pulled& e, queue_actions& out) {"),
     ("all tasks of a step get the first one's argument", MASTER, "k.what.arguments[k.what.arguments.size() == 1 ? 0 : at]",
      "k.what.arguments[0]"),
+    ("rounds go on after a loss as if nothing had been lost", MASTER, "if (std::any_of(steps_.begin(), steps_.end(), is_lost)) {",
+     "if (false) {"),
+    ("a loss gives up the rounds that are held", MASTER, "if (!k.what.of_round || (is_held(k) && !held_too)) {",
+     "if (!k.what.of_round) {"),
+    ("a round that is being held passes for one that is", MASTER, "if (!k.what.of_round || (is_held(k) && !held_too)) {",
+     "if (!k.what.of_round || (k.what.does == work::hold && !held_too)) {"),
+    ("nobody is told of rounds that are given up", MASTER, "out.push_back(give_up{host_of(p), id});", "(void)out;"),
+    ("an error of a round that was given up counts", MASTER,
+     "if (fails_at_ && !steps_.contains(fails_at_->first)) fails_at_.reset();", ""),
+    ("a leader is not told that rounds are lost", MASTER, "rounds_lost_ = true;", ""),
+    ("tasks that are given up wait for ever", QUEUE, "if (w.task.id.step != e.step || w.working) return false;", "return false;"),
+    ("a task that is given up ends while it works", QUEUE, "if (w.task.id.step != e.step || w.working) return false;",
+     "if (w.task.id.step != e.step) return false;"),
+    ("what a given-up task has left stays", QUEUE, "    return true;\n  });\n  dropped_.insert(e.step);", "    return true;\n  });"),
+    ("the first piece of a partition is handed on again and again", MASTER, "receiving.only ? receiving.only->bucket :",
+     "receiving.only ? 0 :"),
+    ("a lost partition's rows are not made again to be handed on", MASTER, "if (!reads_sender(k.what, q)) continue;",
+     "if (k.what.only) continue;"),
+    ("pieces that run again are those of receivers that wait", MASTER, "t.attempt > 1 && !k.what.in_pieces) run", "t.attempt > 1) run"),
     ("blocks that are not wanted stay", QUEUE, "  out.push_back(discard{e.task, e.what});\n}", "}"),
 ]
 
@@ -94,9 +119,9 @@ def compiled(source, to):
 
 
 def run(folder, seeds):
-    names = ["simulation.cpp", "simulated_plans.cpp", "simulation_test.cpp"]
+    names = ["simulation.cpp", "simulated_leader.cpp", "simulated_plans.cpp", "simulation_test.cpp"]
     own = [compiled(ROOT / "tests/cluster" / n, folder / (n + ".o")) for n in names]
-    whole = {s: compiled(ROOT / s, folder / (pathlib.Path(s).name + ".o")) for s in (MASTER, QUEUE)}
+    whole = {s: compiled(ROOT / s, folder / (pathlib.Path(s).name + ".o")) for s in (MASTER, QUEUE, WRITTEN)}
 
     def found(name, objects):
         program = folder / name

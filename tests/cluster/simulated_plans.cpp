@@ -51,6 +51,15 @@ std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitio
   }
   return apart;
 }
+std::vector<rows> pieces(const rows& all) {
+  constexpr std::size_t most = 3;
+  std::vector<rows> apart(1);
+  for (const std::uint64_t x : all) {
+    if (apart.back().size() == most) apart.emplace_back();
+    apart.back().push_back(x);
+  }
+  return apart;
+}
 std::uint64_t share_of(std::uint64_t rows) { return (rows + 2) / 3; }
 rows begins_of_ranges(std::vector<rows> samples, std::uint32_t partitions) {
   rows all, begins;
@@ -127,8 +136,32 @@ plan random_plan(std::mt19937_64& random) {
       p.ops.push_back({op::kind::release, {}, 0, made});
     }
   }
+  for (std::size_t loops = everywhere.empty() ? 0 : below(3); loops; --loops) {
+    const std::uint64_t variable = ++last;
+    p.variables.insert(variable);
+    p.ops.push_back({op::kind::begin_loop, {}, variable, {everywhere[below(everywhere.size())]}});
+    std::vector<op> body;
+    std::vector<std::uint64_t> known = everywhere, made;
+    known.push_back(variable);
+    const std::uint64_t before = last;
+    for (std::size_t i = 1 + below(5); i; --i) vertex(body, known);
+    for (const op& o : body)
+      if (o.what != op::kind::take && o.vertex > before) made.push_back(o.vertex);
+    const std::vector<std::uint64_t> gives{known[below(known.size())], known.back()};
+    for (std::size_t round = 1 + below(6); round; --round) {
+      p.ops.insert(p.ops.end(), body.begin(), body.end());
+      p.ops.push_back({op::kind::next_round, {}, variable, gives});
+      std::shuffle(made.begin(), made.end(), random);
+      p.ops.push_back({op::kind::release, {}, 0, made});
+      p.ops.push_back({op::kind::forget_previous, {}, variable, {}});
+      if (below(3) == 0) p.ops.push_back({op::kind::save, {}, variable, {}});
+    }
+    p.ops.push_back({op::kind::end_loop, {}, variable, {}});
+  }
   for (std::size_t i = 1 + below(2); i; --i) vertex(p.ops, everywhere);
   if (everywhere.empty()) return random_plan(random);
+  if (below(2)) p.ops.push_back({op::kind::hand_on, op::way::gather, ++last, {everywhere[below(everywhere.size())]}});
+  if (below(2)) p.ops.push_back({op::kind::write, {}, ++last, {everywhere[below(everywhere.size())]}});
   p.ops.push_back({op::kind::fold, {}, ++last, {everywhere[below(everywhere.size())]}});
   if (below(5) == 0) {
     p.fails_vertex = 1 + below(last);
@@ -146,7 +179,7 @@ expectation reference(const plan& of) {
   std::map<std::uint64_t, std::uint64_t> taken;
   for (const op& o : of.ops) {
     const std::uint32_t senders = o.from_leader ? 1 : of.partitions;
-    if (o.vertex == of.fails_vertex && o.what != op::kind::take && o.what != op::kind::release)
+    if (o.vertex == of.fails_vertex && (o.what <= op::kind::fold || o.what == op::kind::begin_loop || o.what == op::kind::next_round))
       for (const std::uint32_t p : of.fails_in)
         if (p < senders) {
           r.fails = {o.vertex, p};
@@ -182,6 +215,31 @@ expectation reference(const plan& of) {
         tables[o.vertex] = std::move(received);
         break;
       }
+      case op::kind::hand_on:
+      case op::kind::write: {
+        rows all;
+        for (std::uint32_t p = 0; p < of.partitions; ++p) {
+          const rows part = made(p);
+          all.insert(all.end(), part.begin(), part.end());
+        }
+        r.answer = r.answer * 31 + sum(all);
+        break;
+      }
+      case op::kind::begin_loop:
+      case op::kind::next_round: {
+        std::vector<rows> all;
+        for (std::uint32_t p = 0; p < of.partitions; ++p) all.push_back(made(p));
+        tables[o.vertex] = std::move(all);
+        break;
+      }
+      case op::kind::end_loop: {
+        rows all;
+        for (const rows& part : tables.at(o.vertex)) all.insert(all.end(), part.begin(), part.end());
+        r.answer = r.answer * 31 + sum(all);
+        break;
+      }
+      case op::kind::forget_previous:
+      case op::kind::save: break;
       case op::kind::take: taken[o.vertex] = sum(tables.at(o.vertex)[0]); break;
       case op::kind::fold:
         for (std::uint32_t p = 0; p < of.partitions; ++p) r.answer = r.answer * 31 + sum(made(p));

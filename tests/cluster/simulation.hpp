@@ -13,6 +13,7 @@
 #include <optional>
 #include <queue>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +31,7 @@ struct options {
 struct outcome {
   std::string wrong;           // an invariant that did not hold
   std::uint64_t trace = 0;     // of all events and actions
-  std::uint64_t events = 0, kills = 0, tasks_again = 0, failures = 0;
+  std::uint64_t events = 0, kills = 0, tasks_again = 0, restarts = 0, failures = 0;
 };
 outcome simulate(const options& o);
 
@@ -38,7 +39,10 @@ using rows = std::vector<std::uint64_t>;
 
 // What the leader does, in this order.
 struct op {
-  enum class kind : std::uint8_t { run, exchange, fold, take, release } what = kind::run;
+  // The last ones are of a loop whose variable, a vertex, lies in partitions; end_loop takes it.
+  enum class kind : std::uint8_t {
+    run, exchange, hand_on, write, fold, take, release, begin_loop, next_round, forget_previous, save, end_loop
+  } what = kind::run;
   enum class way : std::uint8_t { hash, gather, broadcast, range } moves = way::hash;
   std::uint64_t vertex = 0;
   std::vector<std::uint64_t> reads;    // vertices
@@ -47,6 +51,7 @@ struct op {
 struct plan {
   std::uint32_t partitions = 1;
   std::vector<op> ops;
+  std::set<std::uint64_t> variables;   // vertices
   std::uint64_t fails_vertex = 0;      // a function that throws there, in these partitions; 0: none
   std::vector<std::uint32_t> fails_in;
   std::uint64_t differs_vertex = 0;    // whose rows come out another way when they are computed again; 0: none
@@ -60,6 +65,7 @@ rows computed(std::uint64_t vertex, const std::vector<const rows*>& reads);
 rows of_leader(std::uint64_t vertex, std::uint64_t value);
 rows differing(rows all, std::uint32_t attempt);  // the same number, or not
 std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitions, const rows& begins);
+std::vector<rows> pieces(const rows& all);  // of what is handed on in order; one at least
 std::uint64_t sum(const rows& all);
 std::vector<std::byte> bytes_of(const rows& all);  // in answers and arguments
 rows rows_of(const std::vector<std::byte>& bytes);

@@ -17,17 +17,19 @@ std::uint64_t number(const char* variable, std::uint64_t standard) {
 
 TEST(simulation, any_losses_and_delays_leave_the_answer_as_it_is) {
   const std::uint64_t first = number("QUERY_TEST_SEED", 1), seeds = number("QUERY_TEST_SEEDS", 5000);
-  std::uint64_t kills = 0, again = 0, failures = 0;
+  std::uint64_t kills = 0, again = 0, restarts = 0, failures = 0;
   for (std::uint64_t s = first; s < first + seeds; ++s) {
     const outcome o = simulate({.seed = s});
     EXPECT_EQ(o.wrong, "") << "seed " << s;
     kills += o.kills;
     again += o.tasks_again;
+    restarts += o.restarts;
     failures += o.failures;
     if (::testing::Test::HasFailure()) break;
   }
   EXPECT_GT(kills, seeds / 4);
   EXPECT_GT(again, seeds);
+  EXPECT_GT(restarts, seeds / 10);
   EXPECT_GT(failures, seeds / 20);
 }
 

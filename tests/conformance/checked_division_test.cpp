@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "conformance/checking.hpp"
 #include "conformance/compare.hpp"
 #include "conformance/compiled_kernels.hpp"
 #include "conformance/engines.hpp"
@@ -20,16 +21,11 @@ const auto divide = [](auto x) { return 6 / x; };
 const auto rest = [](auto x) { return 6 % x; };
 const auto even = [](auto x) { return 6 / x % 2 == 0; };
 
-// Sessions of compiled functions check; the others do by themselves.
-engine_config checking(const engine_config& e) {
-  engine_config c = e;
-  if (std::string(e.column) == "cpu")
-    c.session = query::Session({.threads = e.session.threads(), .checked = true, .gpu = query::gpu_use::off});
-  return c;
-}
+// GPUs check by themselves.
+const engine_config& checks(const engine_config& e) { return e.accelerate ? e : checking(e); }
 
 CONFORMS(checked_division, row_wise, "where", "select", "count", "sum", "any", "all", "first") {
-  const auto q = source(checking(e), few);
+  const auto q = source(checks(e), few);
   EXPECT_MESSAGE("select: division by zero", q.select(divide).to_vector());
   EXPECT_MESSAGE("select: division by zero", q.select(rest).to_vector());
   EXPECT_MESSAGE("where: division by zero", q.where(even).count());
@@ -44,7 +40,7 @@ CONFORMS(checked_division, row_wise, "where", "select", "count", "sum", "any", "
 
 // Where a row that may not be wanted fails on the GPU, the CPU takes over. It is a session of its own, as this is no failure of the GPU's.
 CONFORMS(checked_division, of_rows_that_may_not_be_wanted, "any", "all", "first", "take") {
-  engine_config c = checking(e);
+  engine_config c = checks(e);
   if (e.accelerate) c.session = query::Session({.threads = 4, .gpu_min_rows = 0});
   if (!computes(e)) return;
   const auto q = source(c, few);
@@ -52,11 +48,16 @@ CONFORMS(checked_division, of_rows_that_may_not_be_wanted, "any", "all", "first"
   EXPECT_MESSAGE("all: division by zero", q.all([](auto x) { return 6 / x < 100; }));
   EXPECT_MESSAGE("first: division by zero", q.first([](auto x) { return 6 / x > 100; }));
   EXPECT_MESSAGE("select: division by zero", q.select(divide).take(3).to_vector());
+  if (e.accelerate) return;
+  const std::vector<std::pair<std::int64_t, std::string>> named{{1, "one"}, {7, "seven"}, {0, "zero"}};
+  const auto of_rows = source(c, named).where([](auto t) { return t.first >= 0; });
+  EXPECT_EQ(of_rows.skip_while([](auto t) { return 6 / t.first > 0; }).count(), 2);
+  EXPECT_EQ(of_rows.take_while([](auto t) { return 6 / t.first > 0; }).count(), 1);
 }
 
 // The row's number, and lists: a traced function of either is checked as any other.
 CONFORMS(checked_division, of_positions_and_lists, "select", "where", "select_many") {
-  const auto q = source(checking(e), few);
+  const auto q = source(checks(e), few);
   EXPECT_MESSAGE("select: division by zero", q.select([](auto x, auto i) { return i / x; }).to_vector());
   EXPECT_MESSAGE("select: division by zero", q.select([](auto x, auto i) { return x / (i - 3); }).to_vector());
   EXPECT_MESSAGE("where: division by zero", q.where([](auto x, auto i) { return i / x == 0; }).to_vector());
@@ -69,9 +70,9 @@ CONFORMS(checked_division, of_positions_and_lists, "select", "where", "select_ma
   std::vector<std::int64_t> many(200'000, 5), expected;
   for (std::int64_t i = 0; i < 200'000; ++i) expected.push_back(1'000'000 / (5 + i) + i);
   const auto quotient = [](auto x, auto i) { return 1'000'000 / (x + i) + i; };
-  EXPECT_ROWS(source(checking(e), many).select(quotient).to_vector(), expected);
+  EXPECT_ROWS(source(checks(e), many).select(quotient).to_vector(), expected);
   many[150'000] = -150'000;
-  EXPECT_MESSAGE("select: division by zero", source(checking(e), many).select(quotient).to_vector());
+  EXPECT_MESSAGE("select: division by zero", source(checks(e), many).select(quotient).to_vector());
   const auto zero = query::broadcast(std::vector<std::int64_t>{2, 0});
   EXPECT_MESSAGE("select: division by zero",
                  q.select([zero](auto x) { return zero.sum(x, [](auto r, auto y) { return r / y; }); }).to_vector());
@@ -80,7 +81,7 @@ CONFORMS(checked_division, of_positions_and_lists, "select", "where", "select_ma
 
 CONFORMS(checked_division, keys, "group_by", "order_by", "then_by", "top", "distinct_by", "union_with_by", "intersect_by", "except_by",
          "count_by", "to_lookup", "min_by", "hash_partitioned_by") {
-  const auto q = source(checking(e), few);
+  const auto q = source(checks(e), few);
   EXPECT_MESSAGE("group_by: division by zero", q.group_by(divide).count().to_vector());
   EXPECT_MESSAGE("group_by: division by zero", q.group_by([](auto x) { return std::tuple(x, 6 / x); }).count().to_vector());
   EXPECT_MESSAGE("count_by: division by zero", q.count_by(divide).to_vector());
@@ -100,7 +101,7 @@ CONFORMS(checked_division, keys, "group_by", "order_by", "then_by", "top", "dist
 }
 
 CONFORMS(checked_division, aggregates, "group_by.select", "aggregate", "reduce", "aggregate_by") {
-  const auto q = source(checking(e), few);
+  const auto q = source(checks(e), few);
   const auto key = [](auto x) { return x % 2; };
   const auto plus = [](auto a, auto b) { return a + b; };
   EXPECT_MESSAGE("group_by: division by zero",
@@ -120,10 +121,10 @@ CONFORMS(checked_division, aggregates, "group_by.select", "aggregate", "reduce",
 
 CONFORMS(checked_division, pairs_and_runs, "join", "left_join", "group_join", "semi_join", "cross_join", "zip", "chunk", "window",
          "take_while", "skip_while") {
-  const auto q = source(checking(e), few);
+  const auto q = source(checks(e), few);
   const auto quotient = [](auto a, auto b) { return b / a; };
   EXPECT_MESSAGE("join: division by zero", q.join(right, divide, itself).to_vector());
-  EXPECT_MESSAGE("join: division by zero", source(checking(e), right).join(few, itself, divide).to_vector());
+  EXPECT_MESSAGE("join: division by zero", source(checks(e), right).join(few, itself, divide).to_vector());
   EXPECT_MESSAGE("join: division by zero", q.join(few, itself, itself, quotient).to_vector());
   EXPECT_MESSAGE("left_join: division by zero", q.left_join(right, divide, itself).to_vector());
   EXPECT_MESSAGE("semi_join: division by zero", q.semi_join(right, divide, itself).to_vector());
@@ -140,7 +141,7 @@ CONFORMS(checked_division, pairs_and_runs, "join", "left_join", "group_join", "s
 
 // Engines that compile functions check those of a map only where the session does.
 CONFORMS(checked_division, keys_and_values_of_maps, "to_map") {
-  engine_config c = checking(e);
+  engine_config c = checks(e);
   if (e.accelerate) c.session = query::Session({.checked = true});
   const auto q = source(c, few);
   EXPECT_MESSAGE("to_map: division by zero", q.to_map(divide));
@@ -162,7 +163,7 @@ struct shelf {
 QUERY_RECORD(shelf, id, name);
 
 CONFORMS(checked_division, maps_of_rows_with_strings, "to_map") {
-  engine_config c = checking(e);
+  engine_config c = checks(e);
   if (e.accelerate) c.session = query::Session({.checked = true});
   const std::vector<shelf> shelves{{3, "a name that no string holds in itself"}, {1, "b"}, {0, "c"}};
   const auto q = source(c, shelves);
@@ -176,7 +177,7 @@ CONFORMS(checked_division, maps_of_rows_with_strings, "to_map") {
 }
 
 CONFORMS(checked_division, loops_and_values, "do_while", "value_of", "cached") {
-  const auto q = source(checking(e), few);
+  const auto q = source(checks(e), few);
   EXPECT_THROW(q.do_while([](auto x) { return x.select(divide); }, query::times(2)).to_vector(), user_error);
   EXPECT_THROW(query::value_of(q).sum(divide).get(), user_error);
   EXPECT_THROW(q.select(divide).cached().count(), user_error);
@@ -185,11 +186,11 @@ CONFORMS(checked_division, loops_and_values, "do_while", "value_of", "cached") {
 CONFORMS(checked_division, the_smallest_by_minus_one, "select", "group_by") {
   const std::vector<std::int64_t> rows{4, std::numeric_limits<std::int64_t>::min()};
   const std::vector<std::int32_t> narrow{4, std::numeric_limits<std::int32_t>::min()};
-  const auto q = source(checking(e), rows);
+  const auto q = source(checks(e), rows);
   const std::int64_t minus = -1;
   const std::int32_t minus32 = -1;
   EXPECT_MESSAGE("select: division overflow", q.select([minus](auto x) { return x / minus; }).to_vector());
-  EXPECT_MESSAGE("select: division overflow", source(checking(e), narrow).select([minus32](auto x) { return x / minus32; }).to_vector());
+  EXPECT_MESSAGE("select: division overflow", source(checks(e), narrow).select([minus32](auto x) { return x / minus32; }).to_vector());
   EXPECT_MESSAGE("group_by: division overflow", q.group_by([minus](auto x) { return x / minus; }).count().to_vector());
   EXPECT_ROWS(q.select([minus](auto x) { return x % minus; }).to_vector(), std::vector<std::int64_t>{0, 0});
 }
@@ -233,13 +234,13 @@ TEST(checked_division, plans_say_what_is_checked) {
   says(q.select(query::opaque(divide)).explain(), "unchecked: query::opaque");
   says(q.select([](const std::int64_t& x) { return 6 / x; }).explain(), "unchecked: its parameter is not generic");
   says(q.select([](auto x, auto i) { return 6 / x + i; }).explain(), "select: interpreted");
-  says(q.order_by(query::opaque(divide)).explain(), "key unchecked: query::opaque");
+  says(q.order_by(query::opaque(divide)).explain(), "key compiled, optionals unchecked: query::opaque");
   // A verb that calls its function by itself.
-  says(q.explain("for_each"), "for_each: its function is called as compiled: integer divisions and values of optionals in it");
+  says(q.explain("for_each"), "for_each: its function is called as compiled: values of optionals in it are unchecked");
   EXPECT_EQ(q.explain("to_map").find("unchecked"), std::string::npos);
   EXPECT_EQ(q.explain("to_vector").find("unchecked"), std::string::npos);
   says(q.group_by(itself).select([](const query::Group<std::int64_t, std::int64_t>& g) { return g.key(); }).explain(),
-       "aggregates unchecked: groups are materialised");
+       "aggregates compiled, optionals unchecked: groups are materialised");
   EXPECT_EQ(q.where([](auto x) { return x > 0; }).select([](auto x) { return x + 1; }).explain().find("unchecked"), std::string::npos);
   EXPECT_EQ(q.group_by(itself).select([](auto g) { return g.sum() / g.count(); }).explain().find("interpreted"), std::string::npos);
 }

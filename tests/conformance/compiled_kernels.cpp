@@ -87,7 +87,6 @@ class compiled_kernels::answering final : public runtime::engine {
 
   std::string_view name() const override { return "gpu"; }
   int retries() const override { return 0; }
-  bool needs_whole_input(const planner::vertex& v, std::size_t i) const override { return gpu_->needs_whole_input(v, i); }
   runtime::verdict accepts(const planner::vertex& v) const override { return gpu_->accepts(v); }
   runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
                                 query::detail::fold_kind kind) const override {
@@ -117,8 +116,6 @@ class compiled_kernels::answering final : public runtime::engine {
       out_.push(std::move(b));
       out_.tell(runtime::signal::end_stream);
     }
-    void cancel() override { context_.cancel.cancel(); }
-    runtime::report so_far() const override { return {}; }
 
    private:
     answering& of_;

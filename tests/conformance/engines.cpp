@@ -32,8 +32,9 @@ constexpr std::array gpu_verbs = {
     "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single", "single_or_default",
     "element_at", "element_at_or_default", "any", "all", "contains", "sequence_equal",
     "select_many", "index", "values", "as_type", "times", "value_of", "fork",
-    "require_gpu", "fast_math", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "as_query", "columns", "group_by.keys",
-    "to_lookup", "partitioned", "hash_partitioned_by", "range_partitioned_by",
+    "require_gpu", "fast_math", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "explain_json", "as_query", "columns",
+    "group_by.distinct", "group_by.distinct_by", "group_by.elements", "slice", "shuffle", "sequence",
+    "group_by.keys", "to_lookup", "partitioned", "hash_partitioned_by", "range_partitioned_by",
 };
 
 // No commas: matrix.csv has its columns between them.
@@ -42,15 +43,24 @@ constexpr std::string_view on_request = "its function has no form for the GPU (q
 constexpr std::array reasons = {
     cpu_reason{"apply", on_request, given},
     cpu_reason{"apply_all", on_request, given},
+    cpu_reason{"asof_join", on_request, "rows are sorted and joined by their numbers there"},
+    cpu_reason{"join_where", "its right rows are sorted and searched there", ""},
+    cpu_reason{"over", on_request, "rows are partitioned and put back into order there"},
+    cpu_reason{"group_by.top", on_request, "rows are partitioned and put back into order there"},
+    cpu_reason{"of_type", "rows that are a std::variant are not traced", ""},
     cpu_reason{"generate", "its rows come from a stream", "folds and aggregates and groups and sorts right behind it run there"},
     cpu_reason{"read_csv", "files are read by the CPU", "verbs behind it run there"},
+    cpu_reason{"read_binary", "files are read by the CPU", "verbs behind it run there"},
     cpu_reason{"begin", read, before},
     cpu_reason{"end", read, before},
     cpu_reason{"for_each", read, before},
     cpu_reason{"to_columns", read, before},
     cpu_reason{"to_vectors", read, before},
     cpu_reason{"to_map", read, before},
+    cpu_reason{"to_set", read, before},
+    cpu_reason{"try_count", "", "it reads the plan and runs nothing"},
     cpu_reason{"write_csv", read, before},
+    cpu_reason{"write_binary", read, before},
     cpu_reason{"print", read, before},
     cpu_reason{"table", read, before},
     cpu_reason{"describe", read, before},
@@ -153,7 +163,7 @@ const std::vector<engine_config>& engines() {
 
 void nothing_fell_back(const engine_config& e) {
   static std::map<const engine_config*, std::uint64_t> before;
-  const auto [now, why] = e.session.state()->fallbacks();
+  const auto [now, why] = e.session.state()->history.fallbacks();
   EXPECT_EQ(now, std::exchange(before[&e], now)) << "ran on the CPU: " << why;
   if (computes(e)) return;
   for (const std::string& why : kernels_here().compile_new()) ADD_FAILURE() << why;

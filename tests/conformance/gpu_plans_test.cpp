@@ -82,6 +82,9 @@ class gpu_plans : public testing::Test {
       return rows().group_join(rows(), key, key,
                                [](auto t, auto own) { return t.amount + query::sum(own, [](auto o) { return o.amount; }); });
     });
+    plan("group_by.distinct", [this] { return rows().group_by(key).distinct(); });
+    plan("group_by.distinct_by", [this] { return rows().group_by(key).distinct_by(price); });
+    plan("group_by.elements", [this] { return rows().group_by(key).elements(price); });
     plan("distinct", [this] { return numbers().distinct(); });
     plan("distinct_by", [this] { return rows().distinct_by(key); });
     plan("union_with", [this] { return numbers().union_with(numbers()); });
@@ -105,6 +108,9 @@ class gpu_plans : public testing::Test {
     plan("skip", [this] { return dear_rows().skip(10); });
     plan("take_last", [this] { return dear_rows().take_last(10); });
     plan("skip_last", [this] { return dear_rows().skip_last(10); });
+    plan("slice", [this] { return dear_rows().slice(1, -1); });
+    plan("shuffle", [this] { return rows().shuffle(3); });
+    plan("sequence", [this] { return query::sequence(0, 9000, 3).in(session_).as_accelerated().order_descending(); });
     plan("take_while", [this] { return rows().take_while(dear); });
     plan("skip_while", [this] { return rows().skip_while(dear); });
     plan("default_if_empty", [this] { return dear_rows().default_if_empty(); });
@@ -172,6 +178,7 @@ class gpu_plans : public testing::Test {
     plan("on_progress", [this] { return dear_rows().on_progress([](auto) {}); });
     plan("explain", [this] { return dear_rows(); });
     text("explain_dot", [this] { return dear_rows().explain_dot(); });
+    text("explain_json", [this] { return dear_rows().explain_json(); });
     plan("columns", [this] {
       return query::from(query::columns<tick>(ids_, ids_, amounts_, prices_)).in(session_).as_accelerated().where(dear);
     });
@@ -200,8 +207,9 @@ TEST_F(gpu_plans, place_every_verb_of_the_gpus_column_there) {
       continue;
     }
     const std::string text = found->second();
-    const bool dot = verb == "explain_dot";  // names engines alone
-    EXPECT_NE(text.find(dot ? "\\ngpu\"" : "gpu: driver double"), std::string::npos) << text;
+    // Other forms than text name the engine apart from the device.
+    const char* there = verb == "explain_dot" ? "\\ngpu\"" : verb == "explain_json" ? "\"engine\": \"gpu\"" : "gpu: driver double";
+    EXPECT_NE(text.find(there), std::string::npos) << text;
     EXPECT_EQ(text.find("not on gpu"), std::string::npos) << text;
     EXPECT_EQ(text.find("rows: cpu"), std::string::npos) << text;
   }

@@ -62,5 +62,22 @@ CONFORMS(long_strings, of_great_length, "order") {
   EXPECT_EQ(source(e, rows).order().to_vector(), wanted);
 }
 
+// One value with the strings of many rows, beside others with one: on a GPU, a block copies the former, a thread the latter.
+CONFORMS(long_strings, in_lists_of_many_rows, "reduce", "group_by") {
+  const std::vector<Text> rows = texts(20'000, 5'000);
+  const auto q = source(e, rows);
+  const auto text = [](auto t) { return t.text; };
+  std::vector<std::string> all;
+  std::vector<std::vector<std::string>> wanted(1);
+  for (const Text& t : rows) {
+    all.push_back(t.text);
+    if (t.id < 15'000) wanted[0].push_back(t.text);
+    else wanted.push_back({t.text});
+  }
+  EXPECT_EQ(q.reduce([&](auto g) { return g.collect(text); }), all);
+  const auto key = [](auto t) { return query::iff(t.id < 15'000, std::int64_t{-1}, t.id); };
+  EXPECT_EQ(q.group_by(key).select([&](auto g) { return g.collect(text); }).as_ordered().to_vector(), wanted);
+}
+
 }  // namespace
 }  // namespace conformance

@@ -34,7 +34,7 @@ CONFORMS(loops, a_fixed_number_of_rounds, "do_while", "times") {
   }
 }
 
-CONFORMS(loops, a_value_explains_its_query, "value_of", "explain", "explain_dot") {
+CONFORMS(loops, a_value_explains_its_query, "value_of", "explain", "explain_dot", "explain_json") {
   const numbers rows = some_numbers(100);
   const auto f = [](auto x) { return x * 3; };
   const auto sum = query::value_of(source(e, rows)).sum(f);
@@ -42,6 +42,7 @@ CONFORMS(loops, a_value_explains_its_query, "value_of", "explain", "explain_dot"
   EXPECT_NE(sum.explain().find("machine graph"), std::string::npos) << sum.explain();
   EXPECT_NE((sum > 5).explain().find("operator>"), std::string::npos) << (sum > 5).explain();
   EXPECT_NE(sum.explain_dot().find("digraph"), std::string::npos) << sum.explain_dot();
+  EXPECT_NE(sum.explain_json().find("\"machine_graph\": {"), std::string::npos) << sum.explain_json();
 }
 
 CONFORMS(loops, the_condition_is_a_value_of_two_rounds, "do_while", "value_of") {

@@ -56,7 +56,7 @@ CONFORMS(messages, loops_of_a_row, "select") {
                  source(e, few).select([above](auto x) { return query::loop(x, above, itself); }).to_vector());
 }
 
-CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv") {
+CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv", "read_binary") {
   EXPECT_MESSAGE("range: a number of rows must not be negative: -1", query::range(0, -1));
   EXPECT_MESSAGE("range: 3000000000 numbers from 0 pass 2147483647, the largest of their type; give the first another type: "
                  "range(std::int64_t{0}, n)", query::range(0, 3'000'000'000));
@@ -79,13 +79,23 @@ CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv") {
   std::fputs("id,key,amount,price\n1,2,x,4\n", f);
   std::fclose(f);
   EXPECT_MESSAGE("read_csv: " + path + ":2:5: expected i64 for column 'amount', found 'x'", on(e, query::read_csv<tick>(path)).to_vector());
+  EXPECT_MESSAGE("read_binary: " + path + ": 28 bytes are not a whole number of rows: one of tick has 24, and the file ends within the one "
+                 "that begins at byte 24", on(e, query::read_binary<tick>(path)).to_vector());
   std::filesystem::remove(path);
+  EXPECT_MESSAGE("read_binary: cannot read the file: /nowhere/t.bin: ", on(e, query::read_binary<tick>("/nowhere/t.bin")).count());
+  EXPECT_MESSAGE("read_csv: no file is like the pattern: /nowhere/*.csv", on(e, query::read_csv<tick>("/nowhere/*.csv")).count());
+  EXPECT_MESSAGE("read_csv: there are no files: the list of paths is empty",
+                 on(e, query::read_csv<tick>(std::vector<std::string>{})).count());
 }
 
-CONFORMS(messages, sinks, "write_csv", "to_map") {
+CONFORMS(messages, sinks, "write_csv", "write_binary", "to_map") {
   const auto q = source(e, few);
   EXPECT_MESSAGE("write_csv: cannot write the file: /nowhere/t.csv: ", q.write_csv("/nowhere/t.csv"));
   EXPECT_MESSAGE("write_csv: csv_options.quote and .delimiter are the same character", q.write_csv("/nowhere/t.csv", {.delimiter = '"'}));
+  EXPECT_MESSAGE("write_csv: csv_options.quote and .delimiter are the same character", q.write_csv("/nowhere/t/", {.delimiter = '"'}));
+  EXPECT_MESSAGE("write_csv: cannot write the folder: /nowhere/t/: No such file or directory", q.write_csv("/nowhere/t/"));
+  EXPECT_MESSAGE("write_binary: cannot write the file: /nowhere/t.bin: ", q.write_binary("/nowhere/t.bin"));
+  EXPECT_MESSAGE("write_binary: the path names no folder that could be replaced: /", q.write_binary("/"));
   EXPECT_MESSAGE("to_map: two rows have the same key; use to_lookup, or distinct_by first", q.to_map([](auto x) { return x % 2; }));
   const auto map = q.to_map(itself);
   EXPECT_MESSAGE("to_map(...).at: there is no such key; use find, or test contains first", map.at(9));

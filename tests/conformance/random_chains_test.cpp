@@ -318,7 +318,7 @@ CONFORMS(random_chains, over_every_source_give_what_loops_give, "where", "select
   for (const auto* some : {&row_wise_steps(), &sequence_steps(), &keyed_steps()})
     for (const step& s : *some) steps.push_back(&s);
   // On the GPU each has kernels of its own to compile, and the rows of a stream that own memory go back to the CPU, which is told.
-  const unsigned chains = rounds(e.accelerate ? 16 : 240), kinds = e.accelerate ? 3 : 4;
+  const unsigned chains = rounds(e.accelerate ? 16 : in_processes(e) ? 60 : 240), kinds = e.accelerate ? 3 : 4;
   if (!e.accelerate)
     for (const step& s : further_steps()) steps.push_back(&s);
   for (unsigned i = 0; i < chains && !testing::Test::HasFailure(); ++i) {

@@ -105,7 +105,7 @@ const std::vector<step>& steps() {
 
 CONFORMS(random, composed_queries_give_what_loops_give, "where", "select", "take", "skip", "order_by", "reverse", "distinct_by", "concat",
          "group_by") {
-  for (std::uint64_t round = 0; round < rounds(150); ++round) {
+  for (std::uint64_t round = 0; round < rounds(in_processes(e) ? 50 : 150); ++round) {
     std::mt19937_64 g(seed() * 100003 + round);
     const auto& d = trades()[g() % trades().size()];
     if (d.name == "extremes") continue;  // products of extremes overflow

@@ -14,6 +14,7 @@
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
 #include "conformance/rows.hpp"
+#include "temp_folder.hpp"
 
 namespace conformance {
 namespace {
@@ -196,6 +197,49 @@ CONFORMS(sources, files_written_are_read_again, "write_csv", "read_csv") {
     EXPECT_EQ(q.where([](auto t) { return t.key > 0; }).count(),
               std::ssize(kept(d.rows, [](const tick& t) { return t.amount > 10 && t.key > 0; })));
     std::filesystem::remove(path);
+  }
+}
+
+CONFORMS(sources, binary_files_written_are_read_again, "write_binary", "read_binary") {
+  const query::tests::temp_folder folder("binary_files");
+  for (const auto& d : ticks()) {
+    if (d.rows.size() > 65537) continue;
+    SCOPED_TRACE(d.name);
+    const auto p = [](auto t) { return t.amount > 10; };
+    source(e, d.rows).where(p).write_binary(folder.name() + "/rows.bin");
+    source(e, d.rows).where(p).write_binary(folder.name() + "/rows/");
+    for (const char* written : {"/rows.bin", "/rows", "/rows/", "/rows/part-*.bin"}) {
+      const auto q = on(e, query::read_binary<tick>(folder.name() + written));
+      EXPECT_ROWS(q.to_vector(), kept(d.rows, p));
+      EXPECT_EQ(q.where([](auto t) { return t.key > 0; }).count(),
+                std::ssize(kept(d.rows, [](const tick& t) { return t.amount > 10 && t.key > 0; })));
+    }
+    const std::string file = folder.name() + "/rows.bin";
+    const auto twice = on(e, query::read_binary<tick>({file, file})).to_vector();
+    EXPECT_EQ(twice.size(), 2 * kept(d.rows, p).size());
+  }
+}
+
+CONFORMS(sources, folders_written_are_read_again, "write_csv", "read_csv") {
+  const query::tests::temp_folder folder("csv_folders");
+  for (const auto& d : ticks()) {
+    if (d.rows.size() > 65537) continue;
+    SCOPED_TRACE(d.name);
+    const auto p = [](auto t) { return t.amount > 10; };
+    source(e, d.rows).where(p).write_csv(folder.name() + "/rows/");
+    EXPECT_ROWS(on(e, query::read_csv<tick>(folder.name() + "/rows/")).to_vector(), kept(d.rows, p));
+    source(e, d.rows).order_by([](auto t) { return t.id; }).write_csv(folder.name() + "/rows/", {.header = false});
+    EXPECT_ROWS(on(e, query::read_csv<tick>(folder.name() + "/rows/part-*", {.header = false})).to_vector(),
+                source(e, d.rows).order_by([](auto t) { return t.id; }).to_vector());
+  }
+}
+
+CONFORMS(sources, repeated_values_are_as_many_as_they_should_be, "repeat", "range") {
+  for (const int n : {0, 1, 1023, 1024, 5000}) {
+    EXPECT_EQ(on(e, query::repeat(std::int16_t{-3}, n)).select([](auto x) { return std::int64_t{1} * x; }).sum(), -3 * n);
+    const tick one{1, 2, 3, -0.0};
+    EXPECT_ROWS(on(e, query::repeat(one, n)).where([](auto t) { return t.key == 2; }).to_vector(), std::vector<tick>(n, one));
+    EXPECT_EQ(on(e, query::repeat(std::string("a string that is too long to be a part of its object"), n)).count(), n);
   }
 }
 

@@ -200,7 +200,7 @@ CONFORMS(terminals, for_each_sees_each_row_once_and_in_order, "for_each") {
   }
 }
 
-CONFORMS(terminals, text_for_people, "table", "describe", "print", "explain", "explain_dot", "named") {
+CONFORMS(terminals, text_for_people, "table", "describe", "print", "explain", "explain_dot", "explain_json", "named") {
   for (const auto& d : trades()) {
     SCOPED_TRACE(d.name);
     const auto q = source(e, d.rows).where([](auto t) { return t.key != 0; }).named("not zero");
@@ -208,6 +208,7 @@ CONFORMS(terminals, text_for_people, "table", "describe", "print", "explain", "e
     EXPECT_NE(q.describe().find("amount"), std::string::npos);
     EXPECT_FALSE(q.explain().empty());
     EXPECT_FALSE(q.explain_dot().empty());
+    EXPECT_NE(q.explain_json().find("\"engine\": "), std::string::npos);
   }
   testing::internal::CaptureStdout();
   source(e, few_trades()).print(3);

@@ -123,6 +123,8 @@ CONFORMS(explained, terminal_verbs_show_the_plan_that_runs, "explain", "first", 
   EXPECT_NE(narrow.explain("mean").find("remove_order"), std::string::npos) << narrow.explain("mean");
   EXPECT_NE(q.explain_dot("first").find("first (take(1))"), std::string::npos) << q.explain_dot("first");
   EXPECT_NE(q.explain_dot("sum", twice).find("sum (select)"), std::string::npos);
+  EXPECT_NE(q.explain_json("sum", twice).find("sum (select)"), std::string::npos);
+  EXPECT_NE(q.explain_json("aggregate", by::max(), by::count()).find("\"terminal\": \"aggregate\""), std::string::npos);
 }
 
 CONFORMS(explained, rows_are_streamed_to_those_who_may_stop, "explain", "distinct") {

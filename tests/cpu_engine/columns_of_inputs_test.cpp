@@ -298,6 +298,20 @@ void slices(const parcels& a, const parcels& b, std::size_t few) {
     reads("reverse", both.reverse(), backwards(rows), s);
     reads("reverse of filtered", all.where(odd).reverse().skip(few), range(backwards(some), few, n), s);
     reads("reverse of records", records.where(odd).reverse(), backwards(kept(b.rows)), s);
+    const auto early = [few](auto p) { return p.weight < 1e9 && p.id < 1000 - static_cast<std::int32_t>(few % 50); };
+    const auto before = [&](std::vector<parcel> of, bool leading) {
+      const auto end = std::find_if_not(of.begin(), of.end(), early);
+      return leading ? std::vector<parcel>(of.begin(), end) : std::vector<parcel>(end, of.end());
+    };
+    reads("take_while", both.take_while(early), before(rows, true), s);
+    reads("take_while of filtered", all.where(odd).take_while(early), before(some, true), s);
+    reads("take_while of made", all.select(heavier).take_while(early), before(changed(a.rows), true), s);
+    reads("take_while of all", all.where(odd).take_while([](auto p) { return p.id >= 0; }), some, s);
+    reads("skip_while", both.skip_while(early), before(rows, false), s);
+    reads("skip_while of filtered", all.where(odd).skip_while(early), before(some, false), s);
+    reads("skip_while of records", records.where(odd).skip_while(early), before(kept(b.rows), false), s);
+    reads("default_if_empty", all.where(odd).default_if_empty(b.rows[0]), some, s);
+    reads("default of nothing", all.where([](auto p) { return p.id < 0; }).default_if_empty(b.rows[0]), {b.rows[0]}, s);
     reads("sample", both.sample(few, 7), query::from(rows).sample(few, 7).to_vector(), s);
     reads("sample of filtered", all.where(odd).sample(few, 7), query::from(some).sample(few, 7).to_vector(), s);
     EXPECT_TRUE(both.reverse().take(few).to_vector() == range(backwards(rows), 0, few));
@@ -305,6 +319,54 @@ void slices(const parcels& a, const parcels& b, std::size_t few) {
 }
 TEST(columns_of_inputs, slices_of_few_rows) { slices(parcels(50, 0), parcels(30, 50), 7); }
 TEST(columns_of_inputs, slices_of_many_rows) { slices(parcels(sanitized ? 5000 : 70'000, 0), parcels(3000, 50), 2500); }
+
+// An error behind the first row that fails the test is not met, whether the test or what comes before it would throw.
+TEST(columns_of_inputs, take_while_ends_before_errors) {
+  parcels a(300'000, 0);
+  for (std::int32_t& id : a.id) id = id % 999 + 1;
+  a.id[250'000] = 0;
+  const auto all = query::from(a.columns());
+  const auto fails = [](auto p) { return 1000 / p.id < 2000; };
+  for (const std::int32_t last : {100, 249'999, 260'000}) {  // the second is tested together with the row of the error
+    a.weight[static_cast<std::size_t>(last)] = -1;
+    const auto early = [](auto p) { return p.weight >= 0 && 1000 / p.id < 2000; };
+    if (last < 250'000) {
+      EXPECT_EQ(all.take_while(early).count(), static_cast<std::size_t>(last));
+      if (last == 100) {  // verbs in front run whole batches
+        EXPECT_EQ(all.where(fails).take_while([](auto p) { return p.weight >= 0; }).count(), static_cast<std::size_t>(last));
+      }
+      EXPECT_EQ(all.skip_while(early).count(), a.id.size() - static_cast<std::size_t>(last));
+    } else {
+      EXPECT_THROW(all.take_while(early).count(), query::user_error);
+      EXPECT_THROW(all.skip_while(early).count(), query::user_error);
+    }
+    a.weight[static_cast<std::size_t>(last)] = 1;
+  }
+}
+
+// Chunks, windows and matches are records, of which the fields that their functions do not read are not copied.
+TEST(columns_of_inputs, lists_of_rows_that_are_read_in_part) {
+  const parcels a(3000, 0), b(500, 20);
+  const auto all = query::from(a.columns()), more = query::from(b.columns());
+  const auto records = query::from(a.rows), others = query::from(b.rows);
+  const auto weights = [](auto rows) { return query::sum(rows, [](auto p) { return p.weight; }); };
+  const auto ends = [](auto rows) { return query::cast<double>(rows[0].id) + rows.back().weight; };
+  const auto name = [](auto rows) { return rows.front().to; };
+  const auto matches = [](auto l, auto rows) { return std::pair(l.to, query::sum(rows, [](auto p) { return p.weight; })); };
+  EXPECT_TRUE(all.chunk(7, weights).to_vector() == records.chunk(7, weights).to_vector());
+  EXPECT_TRUE(all.window(5, ends).to_vector() == records.window(5, ends).to_vector());
+  EXPECT_TRUE(all.chunk(9, name).to_vector() == records.chunk(9, name).to_vector());
+  EXPECT_TRUE(all.chunk(9).to_vector() == records.chunk(9).to_vector());
+  const auto joined = [&](auto l, auto r) { return l.group_join(r, id_of, id_of, matches).as_ordered(); };
+  EXPECT_TRUE(joined(all, more).to_vector() == joined(records, others).to_vector());
+  const auto reads_columns = [](const auto& q, const char* columns) {
+    return q.explain().find(std::string("projection_pruning: reads ") + columns) != std::string::npos;
+  };
+  EXPECT_TRUE(reads_columns(all.chunk(7, weights), "weight of 4")) << all.chunk(7, weights).explain();
+  EXPECT_TRUE(reads_columns(all.window(5, ends), "id, weight of 4")) << all.window(5, ends).explain();
+  EXPECT_TRUE(reads_columns(joined(all, more), "id, weight of 4")) << joined(all, more).explain();
+  EXPECT_FALSE(reads_columns(all.chunk(9), "")) << all.chunk(9).explain();
+}
 
 // Of rows of a full join, either of which may be missing.
 const auto either = [](auto l, auto r) {
@@ -359,6 +421,10 @@ TEST(columns_of_inputs, say_so) {
   EXPECT_FALSE(says(query::from(a.rows).take_last(3), "take_last"));  // they lie side by side
   EXPECT_TRUE(says(query::from(a.rows).reverse(), "reverse"));
   EXPECT_TRUE(says(columns.sample(3), "sample"));
+  EXPECT_TRUE(says(columns.take_while(odd), "take_while"));
+  EXPECT_TRUE(says(more.skip_while(odd), "skip_while"));
+  EXPECT_TRUE(says(more.default_if_empty(a.rows[0]), "default_if_empty"));
+  EXPECT_FALSE(says(columns.take_while(query::opaque([](const parcel& p) { return p.id > 1; })), "take_while"));
   EXPECT_TRUE(says(columns.distinct_by(id_of), "distinct_by"));
   EXPECT_TRUE(says(columns.union_with_by(more, id_of), "union_with_by")) << columns.union_with_by(more, id_of).explain();
   EXPECT_TRUE(says(columns.intersect_by(query::from(a.rows), id_of), "intersect_by"));

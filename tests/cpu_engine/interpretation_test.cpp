@@ -116,7 +116,9 @@ TEST(interpretation, of_columns_under_other_verbs) {
       })));
   EXPECT_INTERPRETED(rows.order_by(venue).then_by_descending(id).select(id));
   EXPECT_INTERPRETED(rows.distinct_by(symbol).order_by(symbol).select(symbol));
-  EXPECT_INTERPRETED(rows.select(id).take_while(counted([](auto x) { return x < 1500; })));
+  // Neither session calls these: they are evaluated over columns.
+  const auto first = rows.select(id).take_while(counted([](auto x) { return x < 1500; }));
+  EXPECT_TRUE(first.in(compiled).to_vector() == first.in(interpreted).to_vector());
 }
 
 // ---------------------------------------------------------------- chains with a function that cannot be interpreted

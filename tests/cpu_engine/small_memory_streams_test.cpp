@@ -167,6 +167,15 @@ TEST(small_memory_streams, pairs_of_all_rows) {
   expect_alike("sorted", [&](const query::Session& s) { return pairs(s).window(2, total_of); }, in_order);
 }
 
+TEST(small_memory_streams, pairs_of_a_condition) {
+  const auto pairs = [](const query::Session& s) {
+    return source(s).take(200'000).join_where(source(s).take(30), [](auto a, auto b) { return a.value <= b.value; }, [](auto a, auto b) {
+      return make<Reading>(a.time * b.time, a.value, b.station);
+    });
+  };
+  expect_alike("windows", [&](const query::Session& s) { return pairs(s).window(2, total_of); }, in_order);
+}
+
 TEST(small_memory_streams, readers) {
   const auto windows = [](const query::Session& s) { return source(s).window(5, total_of); };
   expect_alike("sum", windows, [](const auto& q) { return q.sum(total); });

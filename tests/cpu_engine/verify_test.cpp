@@ -113,6 +113,8 @@ TEST(verify, join_results_and_missing_sides) {
                    .to_vector());
   EXPECT_FOUND("cross_join", "left row 0 = ",
                rows().cross_join(others(), [](auto l, auto r) { return lie(l.price) * query::cast<double>(r.sector); }).to_vector());
+  EXPECT_FOUND("join_where", "left row 2 = ",
+               rows().join_where(others(), [](auto l, auto r) { return lie(l.price) < query::cast<double>(r.sector); }).to_vector());
   EXPECT_FOUND("zip", "left row 0 = ",
                rows().zip(others(), [](auto l, auto r) { return lie(l.price) * query::cast<double>(r.sector); }).to_vector());
 }

@@ -113,7 +113,9 @@ TEST_F(csv_writer_test, errors_name_the_path_and_leave_nothing_behind) {
   const auto open = [&](const std::string& at) { return error_of([&] { csv_writer(at, {}, ir::describe<stock>()); }); };
   EXPECT_EQ(open(path("none/b.csv")), "write_csv: cannot write the file: none/b.csv: No such file or directory");
   std::filesystem::create_directory(path("folder"));
-  EXPECT_EQ(open(path("folder")), "write_csv: cannot write the file: folder: Is a directory");
+  EXPECT_EQ(open(path("folder")),
+            "write_csv: cannot write the file: folder: Is a directory; end the path with '/' to write a folder with a file for each "
+            "partition");
   EXPECT_EQ(files(), 1u);
   if (std::filesystem::exists("/dev/full")) {
     const auto full = [&] {

@@ -227,8 +227,6 @@ class remote_vertex final : public runtime::running_vertex {
     thread_.join();
     if (failure_) std::rethrow_exception(failure_);
   }
-  void cancel() override { cancel_->cancel(); }
-  runtime::report so_far() const override { return report_; }
 
  private:
   void run() noexcept {
@@ -279,8 +277,6 @@ class remote_vertex final : public runtime::running_vertex {
       result.rows.rows = rows->data();
       result.rows.n = rows->size() / out_size;
       result.owner = rows;
-      report_.rows_in += block.rows.n;
-      report_.rows_out += result.rows.n;
       out_->push(std::move(result));
     }
     send(message(tag::end));
@@ -294,7 +290,6 @@ class remote_vertex final : public runtime::running_vertex {
   runtime::input_port* in_;
   runtime::output_port* out_;
   runtime::cancel_flag* cancel_;
-  runtime::report report_;
   std::exception_ptr failure_;
   std::thread thread_;  // last: it uses the members above
 };

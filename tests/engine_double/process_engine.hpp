@@ -26,7 +26,6 @@ class process_engine final : public query::runtime::engine {
 
   std::string_view name() const override { return "process"; }
   query::runtime::verdict accepts(const query::planner::vertex& v) const override;
-  bool needs_whole_input(const query::planner::vertex&, std::size_t) const override { return false; }
   std::unique_ptr<query::runtime::running_vertex> start(const query::planner::vertex& v,
                                                         std::span<query::runtime::input_port* const> inputs,
                                                         query::runtime::output_port& output, query::runtime::run_context& context) override;

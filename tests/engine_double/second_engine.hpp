@@ -46,7 +46,6 @@ class second_engine final : public query::runtime::engine {
                                        query::detail::fold_kind) const override {
     return {false, "slower", costs_};
   }
-  bool needs_whole_input(const query::planner::vertex&, std::size_t) const override { return false; }
   std::unique_ptr<query::runtime::running_vertex> start(const query::planner::vertex& v,
                                                         std::span<query::runtime::input_port* const> inputs,
                                                         query::runtime::output_port& output,

@@ -252,7 +252,7 @@ TEST_F(captured_rows, kept_whole_go_where_another_query_lacks_memory) {
   const std::size_t used = memory.counters().used;
   memory.fail_allocation(3);  // behind those that a vertex begins with
   EXPECT_EQ(plus_factors(query::from(start_).as_accelerated(), query::broadcast(rates_)).in(*session_).to_vector(), expected(1));
-  EXPECT_EQ(session_->state()->fallbacks().first, 0u) << session_->state()->fallbacks().second;
+  EXPECT_EQ(session_->state()->history.fallbacks().first, 0u) << session_->state()->history.fallbacks().second;
   EXPECT_LE(memory.counters().used + rates_.size() * sizeof(Rate), used);
   EXPECT_EQ(plus_factors(rows, c).in(*session_).to_vector(), expected(1));
   EXPECT_EQ(fake_.launches("place_columns"), 2u);

@@ -24,7 +24,7 @@ class captured_tables : public testing::Test {
     const auto g = graph_of(q);
     const kernel_source::witness seen(true);
     verdict_ = engine_->accepts_fold(g->result, g->captures, query::detail::fold_kind::sum);
-    EXPECT_TRUE(verdict_.yes) << verdict_.why;
+    EXPECT_TRUE(static_cast<bool>(verdict_)) << verdict_.why;
     return seen.texts().empty() ? "" : seen.texts().back();
   }
   template <class Q> std::string planned(const Q& q) {
@@ -35,7 +35,7 @@ class captured_tables : public testing::Test {
     last.accelerated = true;
     const kernel_source::witness seen(true);
     verdict_ = engine_->accepts(last);
-    EXPECT_TRUE(verdict_.yes) << verdict_.why;
+    EXPECT_TRUE(static_cast<bool>(verdict_)) << verdict_.why;
     return seen.texts().empty() ? "" : seen.texts().back();
   }
   static bool in_shared(const std::string& text) { return text.find("copy_captured(") != std::string::npos; }

@@ -23,7 +23,7 @@ class failing_device : public faulty_device {
   auto trades() const { return query::from(data_.trades).as_accelerated().in(*session_); }
 
   bool on_the_cpu(const std::string& plan) const {
-    return session_->state()->fallbacks().first > 0 &&
+    return session_->state()->history.fallbacks().first > 0 &&
            (plan.find("the last run went to the cpu: ") != std::string::npos || plan.find("cpu: the GPU was lost: ") != std::string::npos);
   }
   // The message of what f throws, which must be an Error.
@@ -106,7 +106,7 @@ TEST_P(failing_device, lost_after_each_launch_makes_the_cpu_run_the_whole_query)
       if (!broken) continue;  // another number of launches, by the way in which threads went
       EXPECT_EQ(mine, o.rows_on(cpu_)) << o.explain();
       EXPECT_TRUE(on_the_cpu(o.explain())) << o.explain();
-      EXPECT_NE(session_->state()->fallbacks().second.find("the device is lost"), std::string::npos) << o.explain();
+      EXPECT_NE(session_->state()->history.fallbacks().second.find("the device is lost"), std::string::npos) << o.explain();
     }
   }
 }
@@ -397,7 +397,7 @@ TEST_P(failing_device, leaves_all_rows_of_a_generator_to_the_cpu) {
       const bool broken = faulty_->broken();
       faulty_->mend();
       if (k == 0) calls = faulty_->counted() - before;
-      const bool fell = session_->state()->fallbacks().first > 0;
+      const bool fell = session_->state()->history.fallbacks().first > 0;
       times_fallen += fell ? 1 : 0;
       if (real() || (fell && broken)) {
         EXPECT_EQ(mine.first, sum_below(n)) << mine.second;
@@ -435,7 +435,7 @@ TEST_P(failing_device, has_all_rows_or_an_error_where_a_generator_has_gone_too_f
       } else if (i == 0) {
         std::int64_t mine = 0;
         EXPECT_NO_THROW(mine = runs[i]());
-        EXPECT_GT(session_->state()->fallbacks().first, 0u);
+        EXPECT_GT(session_->state()->history.fallbacks().first, 0u);
         if (real()) {
           EXPECT_EQ(mine, sum_below(n));
         }

@@ -154,7 +154,7 @@ class golden_kernels : public testing::Test {
   }
 
  private:
-  static void expect_accepted(const query::runtime::verdict& v) { EXPECT_TRUE(v.yes) << v.why; }
+  static void expect_accepted(const query::runtime::verdict& v) { EXPECT_TRUE(static_cast<bool>(v)) << v.why; }
   static void compare(const std::string& name, const std::vector<std::string>& texts) {
     EXPECT_FALSE(texts.empty());
     for (std::size_t i = 0; i < texts.size(); ++i)

@@ -146,7 +146,7 @@ class groups_without_memory : public faulty_device {
     }));
     return all;
   }
-  bool fell() const { return session_->state()->fallbacks().first > 0; }
+  bool fell() const { return session_->state()->history.fallbacks().first > 0; }
   bool spilled() const { return plan_.find("of groups to host memory") != std::string::npos; }
   void expect_rows(const question& q, const rows& wanted) {
     rows mine;

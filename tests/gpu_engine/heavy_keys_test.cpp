@@ -135,7 +135,7 @@ class heavy_keys : public faulty_device {
     return all;
   }
   // Of the last run: it went to the CPU.
-  bool fell() const { return session_->state()->fallbacks().first > 0; }
+  bool fell() const { return session_->state()->history.fallbacks().first > 0; }
 
   skew skew_ = skew::one_key;
   std::int64_t next_ = 0, placed_ = 0;

@@ -11,6 +11,7 @@
 #include "gpu_engine/gpu_engine.hpp"
 #include "gpu_engine/placement/calibration.hpp"
 #include "gpu_engine/placement/placement.hpp"
+#include "gpu_engine/plans_of_runs.hpp"
 #include "gpu_engine/temporary_folder.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/executor.hpp"
@@ -206,9 +207,10 @@ TEST_F(placement_plans, charge_for_kernels_until_the_cpu_has_lost_as_much) {
   const temporary_folder folder;
   placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   const auto q = trades(1000000).order_by(by_price);  // saves 4 ms; 350 ms to compile
-  EXPECT_EQ(engine_line(q.explain(), "order_by"), "cpu: not on gpu: 1.0 ms there and 350 ms to compile it, 5.2 ms here");
-  int refused = 1;
-  while (refused < 200 && engine_line(q.explain(), "order_by").starts_with("cpu:")) ++refused;
+  int refused = 0;
+  for (int i = 0; i < 200; ++i)
+    ASSERT_EQ(engine_line(q.explain(), "order_by"), "cpu: not on gpu: 1.0 ms there and 350 ms to compile it, 5.2 ms here") << "looking";
+  while (refused < 200 && engine_line(plan_of_run(q, session_), "order_by").starts_with("cpu:")) ++refused;
   EXPECT_NEAR(refused, 350 / 4.2, 4);
 }
 
@@ -411,8 +413,10 @@ TEST_F(divided_plans, do_not_wait_for_compilers_but_pay_for_them_once) {
   const temporary_folder folder;
   placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   const auto q = pass(16000000);
+  const std::string first = q.explain("sum");
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(q.explain("sum"), first) << "looking costs nothing";
   int asked = 1;
-  while (asked < 200 && q.explain("sum").find("split: ") == std::string::npos) ++asked;
+  while (asked < 200 && plan_of_run(q, wide_, query::detail::fold_kind::sum).find("split: ") == std::string::npos) ++asked;
   EXPECT_GT(asked, 1) << "its kernels are not there";
   EXPECT_LT(asked, 200) << "what dividing would have saved is held against that";
   (void)q.sum();

@@ -69,6 +69,13 @@ TEST(cluster_graph, rows_that_lie_right_are_not_sent_again) {
   check("partitions_kept", groups.join(sectors, symbol, symbol, both).distinct_by(symbol));
 }
 
+// Whether the stocks are few is known before they are sent, not now.
+TEST(cluster_graph, a_join_may_be_revised) {
+  const auto both = [](auto t, auto s) { return query::make<Priced>(t.symbol, s.sector, t.price); };
+  check("partitions_revised_join",
+        query::from(trades).join(query::from(stocks).where([](auto s) { return s.sector > 1; }), symbol, symbol, both));
+}
+
 // In each round the centers go to all, and groups of partitions come back: points stay where they are.
 TEST(cluster_graph, kmeans_moves_its_centers) {
   const auto points = query::from(trades);

@@ -54,7 +54,6 @@ class seeing_engine final : public query::runtime::engine {
     ++runs;
     cpu_->fold(b, captures, kind, state, context);
   }
-  bool needs_whole_input(const vertex&, std::size_t) const override { return false; }
   std::unique_ptr<query::runtime::running_vertex> start(const vertex& v, std::span<query::runtime::input_port* const> inputs,
                                                         query::runtime::output_port& output,
                                                         query::runtime::run_context& context) override {

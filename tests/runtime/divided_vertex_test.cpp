@@ -14,7 +14,7 @@
 #include "engine_double/second_engine.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/divided_vertex.hpp"
-#include "runtime/seen_runs.hpp"
+#include "runtime/run_history.hpp"
 #include "runtime/session_state.hpp"
 
 namespace {
@@ -55,7 +55,7 @@ struct divided_rows : testing::Test {
 
   auto of(const std::vector<Trade>& rows) { return from(rows).in(session).as_accelerated(); }
   auto expected(const std::vector<Trade>& rows) { return from(rows).in(alone); }
-  std::uint64_t fallbacks() { return session.state()->fallbacks().first; }
+  std::uint64_t fallbacks() { return session.state()->history.fallbacks().first; }
 };
 
 TEST_F(divided_rows, folds_equal_those_of_one_engine) {
@@ -211,7 +211,7 @@ TEST_F(divided_rows, are_tried_again_after_many_passes_by_one_engine) {
   const auto rows = trades(1000);
   const auto g = planner::make_machine_graph(from(rows).in(session).where(large).to_pipe(), "count", {.separate_result = false});
   const auto pass = [&](const char* way) { runtime::pass_clock clock(&g->result, way, 16, fold_kind::count); };
-  const auto seen = [&](const char* way) { return runtime::seconds_seen(g->result, way, 16, fold_kind::count).has_value(); };
+  const auto seen = [&](const char* way) { return runtime::pass_seconds(g->result, way, 16, fold_kind::count).has_value(); };
   pass("split");
   EXPECT_FALSE(seen("split")) << "once is not enough";
   pass("split");
@@ -251,7 +251,7 @@ TEST_F(divided_rows, of_an_engine_that_fails_are_the_cpus) {
   EXPECT_EQ(of(rows).where(large).count(), expected(rows).where(large).count());
   EXPECT_EQ(second->runs, 2) << "it was tried again";
   EXPECT_EQ(fallbacks(), 1u);
-  EXPECT_EQ(session.state()->fallbacks().second, "second: second: no memory");
+  EXPECT_EQ(session.state()->history.fallbacks().second, "second: second: no memory");
   const auto q = of(rows).where(large);
   EXPECT_EQ(q.to_vector(), expected(rows).where(large).to_vector());
   EXPECT_NE(q.explain().find("the last run went to the cpu: second: second: no memory"), std::string::npos) << q.explain();
@@ -348,7 +348,7 @@ TEST_F(divided_rows, keep_to_the_sessions_memory) {
     const auto q = from(rows).in(tight).as_accelerated().select(value);
     EXPECT_EQ(q.to_vector(), expected(rows).select(value).to_vector());
     EXPECT_GT(second->runs, before);
-    EXPECT_EQ(tight.state()->fallbacks().first > 0, more == result / 16);
+    EXPECT_EQ(tight.state()->history.fallbacks().first > 0, more == result / 16);
     EXPECT_LE(tight.memory_peak(), tight.memory_limit());
     EXPECT_EQ(tight.memory_used(), 0u);
   }

@@ -75,7 +75,7 @@ results read(const rows& q) {
   r.all = q.to_vector();
   r.count = q.count();
   for (const int x : q) r.one_by_one.push_back(x);
-  r.text = q.explain().size() + q.explain_dot("count").size();
+  r.text = q.explain().size() + q.explain_dot("count").size() + q.explain_json().size();
   return r;
 }
 

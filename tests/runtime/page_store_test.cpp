@@ -27,10 +27,11 @@ runtime::row_pages pages(runtime::buffer_pool& pool, std::size_t n, unsigned see
   return all;
 }
 void expect_pages(const page_store::handle& b, std::size_t n, unsigned seed) {
-  const auto read = page_store::read(b);
-  ASSERT_EQ(read->size(), n);
+  EXPECT_FALSE(page_store::read(b, n));
   for (std::size_t i = 0; i < n; ++i) {
-    const runtime::row_page& p = (*read)[i];
+    const auto page = page_store::read(b, i);
+    ASSERT_TRUE(page);
+    const runtime::row_page& p = *page;
     EXPECT_EQ(p.rows, i + 1);
     ASSERT_EQ(p.bytes.size(), runtime::page_bytes);
     const auto bytes = p.bytes.span<const unsigned char>();
@@ -73,12 +74,42 @@ TEST(page_store, keeps_what_somebody_reads) {
   page_store store(pool, &temp);
   const auto block = store.make(pages(pool, 8, 3));
   {
-    const auto read = page_store::read(block);
+    std::vector<std::shared_ptr<const runtime::row_page>> read;
+    for (std::size_t i = 0; i < 8; ++i) read.push_back(page_store::read(block, i));
     EXPECT_THROW((void)pool.allocate(3 * mib), resource_error);
-    EXPECT_EQ(read->front().bytes.span<const unsigned char>()[7], 3);
+    EXPECT_EQ(read.front()->bytes.span<const unsigned char>()[7], 3);
   }
   EXPECT_NO_THROW((void)pool.allocate(3 * mib));
   expect_pages(block, 8, 3);
+}
+
+// A block that is larger than the memory, page by page; and one that is read while the rest of it leaves.
+TEST(page_store, reads_some_of_a_block_while_the_rest_is_in_files) {
+  runtime::buffer_pool pool(4 * mib);
+  runtime::temp_space temp("");
+  page_store store(pool, &temp);
+  const auto block = store.make();
+  for (unsigned i = 0; i < 40; ++i) {
+    auto one = pages(pool, 1, i);
+    one.front().rows = i + 1;
+    store.add(block, std::move(one));
+  }
+  expect_pages(block, 40, 0);
+  const auto first = page_store::read(block, 0), last = page_store::read(block, 39);
+  EXPECT_NO_THROW((void)pool.allocate(2 * mib));
+  EXPECT_EQ(first->bytes.span<const unsigned char>()[7], 0);
+  EXPECT_EQ(last->bytes.span<const unsigned char>()[7], 39);
+  expect_pages(block, 40, 0);
+}
+
+TEST(page_store, shares_memory_between_readers) {
+  runtime::buffer_pool pool(64 * mib), large(std::size_t{64} << 30), endless;
+  runtime::temp_space temp("");
+  EXPECT_EQ(page_store(pool, &temp).share_of(1), 4 * mib);
+  EXPECT_EQ(page_store(pool, &temp).share_of(4), 1 * mib);
+  EXPECT_EQ(page_store(pool, &temp).share_of(1000), runtime::page_bytes);
+  EXPECT_EQ(page_store(large, &temp).share_of(1), 16 * mib);
+  EXPECT_GT(page_store(endless, &temp).share_of(1000), std::size_t{1} << 40);
 }
 
 TEST(page_store, says_that_the_disk_is_full) {

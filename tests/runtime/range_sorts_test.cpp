@@ -138,7 +138,7 @@ TEST(range_sorts, ranges_are_of_about_as_many_rows) {
     const query::detail::pipe plan = q.to_pipe();
     v.node = plan.node.get();
     const query::detail::table rows{nullptr, values.data(), values.size(), query::ir::describe<std::int64_t>()};
-    const auto begins = s.cpu->begins_of_ranges(v, s.cpu->sample_of(v, rows, 1'024, context), 4, context);
+    const auto begins = s.cpu->begins_of_ranges(v, s.cpu->sample_of(v, query::runtime::vertex_rows(rows), 1'024, context), 4, context);
     const auto apart = s.cpu->in_ranges(v, rows, begins, 4, context);
     return query::runtime::bounds_of(apart)->ends;
   };

@@ -270,7 +270,7 @@ TEST_F(run_profiles, many_queries_push_old_ones_out) {
 }
 
 TEST_F(run_profiles, uncounted_where_the_session_says_so) {
-  session_.state()->keeps_profiles = false;
+  session_.state()->history.keeps_profiles = false;
   const auto q = from().where([](auto s) { return s.price < 10; });
   EXPECT_EQ(q.count(), 10);
   EXPECT_TRUE(query::profile(q).empty());

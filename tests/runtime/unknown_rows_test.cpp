@@ -67,7 +67,7 @@ TEST_F(unknown_rows, that_nobody_finds_leave_the_results_of_the_cpu) {
     EXPECT_EQ(query().to_vector().size(), rows.size());
     EXPECT_EQ(query().sum([](auto r) { return r.amount; }), 300 * 499'500'000ll);
   }
-  EXPECT_EQ(session.state()->fallbacks().first, 0u) << "the engine did not fail";
+  EXPECT_EQ(session.state()->history.fallbacks().first, 0u) << "the engine did not fail";
 }
 
 }  // namespace

@@ -14,6 +14,19 @@ template <class A, class K, class T>
 using value_of = detail::stored_t<decltype(std::declval<const A&>().template value<T>(std::declval<const K&>(),
                                                                                       std::declval<typename A::template state<T>&>()))>;
 
+// A row at a time as a view of its fields, which costs no copy of those that nobody reads.
+template <class A, class T>
+void update_fields(const void* self, void* states, const std::uint32_t* groups, const detail::field_column* fields, std::size_t n) {
+  const A& a = *static_cast<const A*>(self);
+  auto* s = static_cast<typename A::template state<T>*>(states);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const detail::field_column columns[] = {fields[I]...};  // a copy whose address nobody has stays in registers
+    detail::in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
+      for (; i < end; ++i) a.step(s[groups ? groups[i] : 0], row_view<T>{columns[I].template at<field_t<T, I>>(i)...});
+    });
+  }(field_indices<T>{});
+}
+
 // Record: F -> A, called at every execution, so that captures by reference are read anew.
 template <class A, class K, class T, class F, A (*Record)(const F&)> detail::aggregate_calls calls_of() {
   using S = typename A::template state<T>;
@@ -44,6 +57,9 @@ template <class A, class K, class T, class F, A (*Record)(const F&)> detail::agg
       }
     });
   };
+  if constexpr (A::own_state) {
+    if constexpr (A::template by_field<T>) c.update_fields = &update_fields<A, T>;
+  }
   c.merge = [](const void*, void* into, const std::uint32_t* groups, void* from, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) A::merge(static_cast<S*>(into)[groups ? groups[i] : 0], static_cast<S*>(from)[i]);
   };

@@ -5,6 +5,7 @@
 
 #include <query/detail/aggregate_kinds.hpp>
 #include <query/detail/divide.hpp>
+#include <query/detail/own_aggregate.hpp>
 #include <query/functions.hpp>
 
 namespace query::agg {
@@ -23,6 +24,8 @@ template <class Fn, class... A> struct apply : expression {
   apply(Fn f, A... a) : fn(std::move(f)), parts(std::move(a)...) {}
 
   template <class T> static constexpr bool needs_rows = (A::template needs_rows<T> || ...);
+  template <class T> static constexpr bool by_field = (A::template by_field<T> && ...);
+  static constexpr bool own_state = (A::own_state || ...);
   template <class T> using state = std::tuple<typename A::template state<T>...>;
   using indices = std::index_sequence_for<A...>;
 

@@ -33,6 +33,9 @@ using detail::seen_by;
 struct expression {
   // There is no value of no rows, though the type has no null: the smallest, the mean... (aggregates_of_all.hpp).
   template <class T> static constexpr bool needs_rows = false;
+  // step() takes rows that own memory as views of their fields, and keeps none. own_state: a state of the user's own is among the states.
+  template <class T> static constexpr bool by_field = false;
+  static constexpr bool own_state = false;
   template <class B> requires std::is_same_v<B, bool> explicit operator B() const {
     static_assert(sizeof(B) == 0, "query: `if`, `?:`, `&&` on an aggregate are not possible here: the aggregates have no value yet. Use "
                                   "query::iff(cond, a, b), filter afterwards with .where(...), or take `const query::Group<K, T>& g`.");
@@ -43,6 +46,14 @@ template <class X> concept aggregate = std::derived_from<std::remove_cvref_t<X>,
 
 struct itself {
   template <class T> QUERY_INLINE const T& operator()(const T& t) const { return t; }
+};
+
+// Of the key alone, or of the number of rows; of f(row).
+struct without_rows : expression {
+  template <class T> static constexpr bool by_field = true;
+};
+template <class F> struct of_values : expression {
+  template <class T> static constexpr bool by_field = !std::is_same_v<F, itself> && detail::takes_views<F, T>;
 };
 
 template <class F, class T> using given = detail::result_of<F, T>;  // what f gives, nulls included
@@ -83,14 +94,14 @@ template <class E, std::size_t N> struct mean_of<std::array<E, N>> {
 
 struct nothing {};
 
-struct key : expression {
+struct key : without_rows {
   static constexpr const char* name = "key";
   template <class T> using state = nothing;
   template <class S, class T> void step(S&, const T&) const {}
   template <class S> static void merge(S&, S&) {}
   template <class T, class K, class S> auto value(const K& k, S&) const { return k; }
 };
-template <class V> struct constant : expression {
+template <class V> struct constant : without_rows {
   V v;
   explicit constant(V x) : v(std::move(x)) {}
   template <class T> using state = nothing;
@@ -99,7 +110,7 @@ template <class V> struct constant : expression {
   template <class T, class K, class S> auto value(const K&, S&) const { return v; }
 };
 
-struct count : expression {
+struct count : without_rows {
   static constexpr const char* name = "count";
   template <class T> using state = std::int64_t;
   template <class T> QUERY_INLINE void step(std::int64_t& s, const T&) const { ++s; }
@@ -107,7 +118,7 @@ struct count : expression {
   template <class T, class K> auto value(const K&, std::int64_t s) const { return s; }
 };
 // Rows for which f is true, or not null.
-template <class F> struct count_if : expression {
+template <class F> struct count_if : of_values<F> {
   static constexpr const char* name = "count_if";
   F f;
   template <class T> using state = std::int64_t;
@@ -118,7 +129,7 @@ template <class F> struct count_if : expression {
   static void merge(std::int64_t& a, std::int64_t b) { a += b; }
   template <class T, class K> auto value(const K&, std::int64_t s) const { return s; }
 };
-template <class F> struct sum : expression {
+template <class F> struct sum : of_values<F> {
   static constexpr const char* name = "sum";
   F f;
   template <class T> using state = sum_t<value_in<F, T>>;
@@ -128,7 +139,7 @@ template <class F> struct sum : expression {
   template <class S> static void merge(S& a, S& b) { add(a, b); }
   template <class T, class K, class S> auto value(const K&, S& s) const { return s; }
 };
-template <class F> struct mean : expression {
+template <class F> struct mean : of_values<F> {
   static constexpr const char* name = "mean";
   F f;
   template <class V> struct totals {
@@ -213,7 +224,7 @@ template <class Kept, class V> QUERY_INLINE inline decltype(auto) as_kept(const 
   if constexpr (detail::stored_as_other<V>) return Kept(detail::as_stored<Kept>(v));
   else return static_cast<const V&>(v);
 }
-template <bool Max, class F> struct extreme : expression {
+template <bool Max, class F> struct extreme : of_values<F> {
   static constexpr const char* name = Max ? "max" : "min";
   F f;
   template <class T> static constexpr bool needs_rows = !nullable<F, T>;
@@ -328,7 +339,7 @@ template <bool Max, class F, class Less> struct arg_extreme_by : expression {
   }
 };
 // Sample variance (n - 1), or its root.
-template <bool Root, class F> struct variance : expression {
+template <bool Root, class F> struct variance : of_values<F> {
   static constexpr const char* name = Root ? "stddev" : "variance";
   F f;
   template <class T> using state = moments;
@@ -367,7 +378,7 @@ template <bool Last, class F> struct edge : expression {
   }
   template <class T, class K, class S> auto value(const K&, S& s) const { return part(s); }
 };
-template <bool All, class F> struct decided : expression {
+template <bool All, class F> struct decided : of_values<F> {
   static constexpr const char* name = All ? "all" : "any";
   F f;
   struct flag {
@@ -459,47 +470,6 @@ template <class F> struct count_distinct_by : expression {
   }
   template <class S> static void merge(S& a, S& b) { a.value_set::merge(b); }
   template <class T, class K, class S> auto value(const K&, S& s) const { return static_cast<std::int64_t>(s.size()); }
-};
-
-// The user's own: seed; update(state, row) -> state; combine(state, state) -> state; finish(state) -> value.
-template <class Seed, class Update, class Combine, class Finish> struct custom : expression {
-  static constexpr const char* name = "aggregate";
-  Seed seed;
-  Update update;
-  Combine combine;
-  Finish finish;
-  using kept = detail::stored_t<Seed>;  // a state that is a view would outlive the rows that it looks at
-  struct held {
-    std::optional<kept> s;  // empty until the first row: the seed is the identity of combine
-    const Combine* combine = nullptr;
-  };
-  static decltype(auto) state_of(kept& s) {
-    if constexpr (std::is_same_v<kept, Seed>) return std::move(s);
-    else if constexpr (std::is_pointer_v<Seed>) return static_cast<Seed>(s.data());
-    else return Seed(s);
-  }
-  template <class X> static void keep(kept& s, X&& x) {
-    if constexpr (std::is_same_v<kept, Seed>) s = std::forward<X>(x);
-    else s = kept(detail::as_stored<kept>(std::forward<X>(x)));
-  }
-  template <class T> using state = held;
-  template <class T> void step(held& s, const T& t) const {
-    if (!s.s) {
-      s.s.emplace(detail::as_stored<kept>(seed));
-      s.combine = &combine;
-    }
-    keep(*s.s, update(state_of(*s.s), t));
-  }
-  static void merge(held& a, held& b) {
-    if (!b.s) return;
-    if (!a.s) a = std::move(b);
-    else keep(*a.s, (*b.combine)(state_of(*a.s), state_of(*b.s)));
-  }
-  template <class T, class K> auto value(const K&, held& s) const {
-    using R = detail::stored_t<std::invoke_result_t<const Finish&, Seed>>;
-    Seed last = s.s ? Seed(state_of(*s.s)) : seed;
-    return R(detail::as_stored<R>(finish(std::move(last))));
-  }
 };
 
 }  // namespace query::agg

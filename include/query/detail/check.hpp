@@ -7,58 +7,10 @@
 // docs/errors.md shows the errors; tests/compile_fail has a file for each.
 #pragma once
 
-#include <query/detail/check_texts.hpp>
+#include <query/detail/check_row_wise.hpp>
 
 namespace query::check {
 
-// Functions of the row, or of the row and its number.
-struct where {
-  QUERY_DETAIL_HAVE_PREDICATE(where)
-  template <class F, class T> static constexpr bool tests() {
-    if constexpr (takes_number<F, T>) return predicate<F, T, std::int64_t>();
-    else return predicate<F, T>();
-  }
-};
-struct select {
-  QUERY_DETAIL_HAVE_CALL(select)
-  QUERY_DETAIL_HAVE_COPIES(select)
-  template <class F, class T> static constexpr bool maps() {
-    if constexpr (takes_number<F, T>) return row<F, T, std::int64_t>();
-    else return row<F, T>();
-  }
-  template <class F, class... Row> static constexpr bool row() {
-    if constexpr (!value<F, Row...>()) return false;
-    else return kept<detail::result_of<F, Row...>, Row...>();
-  }
-};
-struct select_many {
-  QUERY_DETAIL_HAVE_CALL(select_many)
-  QUERY_DETAIL_HAVE_COPIES(select_many)
-  template <class F, class Row> static constexpr bool many() {
-    if constexpr (!value<F, Row>()) return false;
-    else {
-      using R = std::remove_cvref_t<detail::given_by<F, Row>>;
-      static_assert(row_range<R>, "query: select_many: the function must give a range, such as a std::vector. "
-                                  "For one row a row there is select");
-      if constexpr (row_range<R>) return kept<detail::stored_t<decltype(*std::declval<R&>().begin())>, Row>();
-      else return false;
-    }
-  }
-};
-struct as_type {
-  template <class U, class T> static constexpr bool converts() {
-    constexpr bool ok = (std::is_arithmetic_v<U> || std::is_enum_v<U>) && (std::is_arithmetic_v<T> || std::is_enum_v<T>);
-    static_assert(ok, "query: as_type: converts numbers and enums into each other. For other rows use .select(...)");
-    return ok;
-  }
-};
-struct values {
-  template <class T> static constexpr bool optionals() {
-    static_assert(ir::is_optional_v<T>, "query: values: these rows are never null: values() drops the empty "
-                                          "ones of rows that are std::optional");
-    return ir::is_optional_v<T>;
-  }
-};
 struct on_progress {
   template <class F> static constexpr bool takes_fraction() {
     constexpr bool ok = std::is_invocable_v<const F&, double>;
@@ -113,6 +65,10 @@ struct group_join {
     return false;
   }
 };
+struct asof_join_keys {
+  QUERY_DETAIL_HAVE_TWO_KEYS(asof_join, "right, left key, right key, left time, right time, ")
+  QUERY_DETAIL_HAVE_PAIR(asof_join, "(left row, std::optional<right row>)", ": a left row may have no match")
+};
 #define QUERY_DETAIL_PAIRS(verb, rows)                                                                                                    \
   struct verb {                                                                                                                           \
     QUERY_DETAIL_HAVE_OTHER(verb)                                                                                                         \
@@ -125,6 +81,23 @@ struct group_join {
 QUERY_DETAIL_PAIRS(cross_join, "(left row, right row)")
 QUERY_DETAIL_PAIRS(zip, "(this query's row, the other's row)")
 #undef QUERY_DETAIL_PAIRS
+struct join_where {
+  QUERY_DETAIL_HAVE_OTHER(join_where)
+  QUERY_DETAIL_HAVE_PAIR(join_where, "(left row, right row)", "")
+  QUERY_DETAIL_HAVE_PREDICATE(join_where)
+  template <class, class F, class L, class R> static constexpr bool pairs() { return pair<F, L, R>(); }
+  template <class Q, class C, class L> static constexpr bool decides_on() {
+    if constexpr (!other<Q>()) return false;
+    else return decided<C, L, typename Q::row>();
+  }
+  template <class C, class L, class R> static constexpr bool decided() {
+    constexpr bool taken = can_call<C, L, R> || fails_inside<C, L, R>;
+    static_assert(taken, "query: join_where: the condition must take (left row, right row). The arguments are join_where(right, "
+                         "condition, result); joins by keys are join(right, left key, right key, result)");
+    if constexpr (!taken) return false;
+    else return predicate<C, L, R>();
+  }
+};
 
 #define QUERY_DETAIL_SORT(verb, form)                                                                                                     \
   struct verb { QUERY_DETAIL_HAVE_ORDER(verb, ", or give an order: " #verb "(" form "less)") QUERY_DETAIL_HAVE_CUSTOM_ORDER(verb, form) };
@@ -192,10 +165,22 @@ struct range_partitioned_by {
 #undef QUERY_DETAIL_HAVE_KEY_FIRST
 struct chunk { QUERY_DETAIL_HAVE_RUN(chunk) QUERY_DETAIL_HAVE_COUNT(chunk, ", from 1") };
 struct window { QUERY_DETAIL_HAVE_RUN(window) QUERY_DETAIL_HAVE_COUNT(window, ", from 1") };
+struct over {
+  QUERY_DETAIL_HAVE_KEY(over, "")
+  QUERY_DETAIL_HAVE_COPIES(over)
+  template <class F, class T, class W> static constexpr bool function() {
+    constexpr bool taken = fits<F, T, W> || can_call<F, T, W>;
+    static_assert(taken, "query: over: the function takes a row and its window: over(key).select([](auto t, auto w) { return "
+                         "std::pair(t.id, w.row_number()); })");
+    if constexpr (!taken) return false;
+    else return value<F, T, W>();
+  }
+};
 struct apply { QUERY_DETAIL_HAVE_RUN(apply) };
 struct apply_all { QUERY_DETAIL_HAVE_RUN(apply_all) };
-struct take_while { QUERY_DETAIL_HAVE_PREDICATE(take_while) };
-struct skip_while { QUERY_DETAIL_HAVE_PREDICATE(skip_while) };
+struct take_while { QUERY_DETAIL_HAVE_NUMBERED_PREDICATE(take_while) };
+struct skip_while { QUERY_DETAIL_HAVE_NUMBERED_PREDICATE(skip_while) };
+struct slice { QUERY_DETAIL_HAVE_COUNT(slice, ": the number of the first, and of the one after the last; -1 is that of the last row") };
 struct append { QUERY_DETAIL_HAVE_ROW(append, ". For more rows there is concat(rows)") };
 struct prepend { QUERY_DETAIL_HAVE_ROW(prepend, ". For more rows there is concat(rows)") };
 struct default_if_empty { QUERY_DETAIL_HAVE_ROW(default_if_empty, "") };
@@ -296,7 +281,18 @@ struct to_map {
     else return false;
   }
 };
-struct to_lookup { QUERY_DETAIL_HAVE_KEY(to_lookup, "") QUERY_DETAIL_HAVE_CUSTOM_GROUP_KEY(to_lookup, "key, ") };
+struct to_lookup {
+  QUERY_DETAIL_HAVE_KEY(to_lookup, "")
+  QUERY_DETAIL_HAVE_CUSTOM_GROUP_KEY(to_lookup, "key, ")
+  // As to_map's.
+  template <class F, class X, class Row> static constexpr bool equality_for_value() {
+    if constexpr (can_call<X, Row> || !gives_value<F, Row>()) return false;
+    else if constexpr (compares<X, detail::result_of<F, Row>>) return !no_hash<X>();
+    else return false;
+  }
+};
+struct to_set { QUERY_DETAIL_HAVE_KEY(to_set, "") };
+struct elements { QUERY_DETAIL_HAVE_CALL(elements) };
 struct first { QUERY_DETAIL_HAVE_PREDICATE(first) };
 struct first_or_none { QUERY_DETAIL_HAVE_PREDICATE(first_or_none) };
 struct first_or_default { QUERY_DETAIL_HAVE_PREDICATE(first_or_default) };
@@ -392,6 +388,14 @@ struct table { QUERY_DETAIL_HAVE_DESCRIBED(table) };
 struct print { QUERY_DETAIL_HAVE_DESCRIBED(print) };
 struct describe { QUERY_DETAIL_HAVE_DESCRIBED(describe) };
 struct write_csv { QUERY_DETAIL_HAVE_DESCRIBED(write_csv) };
+#define QUERY_DETAIL_HAVE_FIXED_WIDTH(verb)                                                                                               \
+  template <class T> static constexpr bool fixed_width() {                                                                                \
+    constexpr bool fixed = std::is_trivially_copyable_v<T> && ir::described_v<T>;                                                         \
+    static_assert(fixed, "query: " #verb ": such files hold rows as they lie in memory, so each field must be a number, an "              \
+                         "enum, an array of these, or a described struct of these. For others there is CSV");                             \
+    return fixed;                                                                                                                         \
+  }
+struct write_binary { QUERY_DETAIL_HAVE_FIXED_WIDTH(write_binary) };
 // The arguments of from(...) that nothing else takes.
 struct from {
   QUERY_DETAIL_HAVE_COPIES(from)
@@ -433,6 +437,13 @@ struct range {
     return ok;
   }
 };
+struct sequence {
+  template <class T, class L, class S> static constexpr bool numbers() {
+    constexpr bool ok = std::is_arithmetic_v<T> && std::is_arithmetic_v<L> && std::is_arithmetic_v<S> && !std::is_same_v<T, bool>;
+    static_assert(ok, "query: sequence: takes the first number, the last one, and the step between two: sequence(0, 10, 2)");
+    return ok;
+  }
+};
 struct columns {
   template <class T, class... C> static constexpr bool fit() {
     static_assert(record<T>, "query: columns: the row type must be a record. Write QUERY_RECORD(Row, field, ...); after the struct");
@@ -451,10 +462,13 @@ struct columns {
 };
 
 struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
+struct read_binary { QUERY_DETAIL_HAVE_FIXED_WIDTH(read_binary) };
+#undef QUERY_DETAIL_HAVE_FIXED_WIDTH
 
 #undef QUERY_DETAIL_HAVE_CALL
 #undef QUERY_DETAIL_HAVE_COPIES
 #undef QUERY_DETAIL_HAVE_PREDICATE
+#undef QUERY_DETAIL_HAVE_NUMBERED_PREDICATE
 #undef QUERY_DETAIL_HAVE_KEY
 #undef QUERY_DETAIL_HAVE_OWN_KEYS
 #undef QUERY_DETAIL_HAVE_CUSTOM_KEY

@@ -6,6 +6,7 @@
 
 #include <query/column_chunks.hpp>
 #include <query/detail/plan.hpp>
+#include <query/file_paths.hpp>
 #include <query/print.hpp>
 #include <query/session.hpp>
 
@@ -45,6 +46,7 @@ settings with_captured(settings s, const logical& n);
 // argument in it, its last node labelled with the verb. Throws user_error for a name that is no terminal verb.
 std::string explain(const pipe& p, const settings& s, std::string_view terminal, call_site at);
 std::string explain_dot(const pipe& p, const settings& s, std::string_view terminal, call_site at);
+std::string explain_json(const pipe& p, const settings& s, std::string_view terminal, call_site at);
 // For an argument that the verb does not take, or a verb that is none.
 [[noreturn]] void explain_refused(std::string_view terminal, call_site at);
 
@@ -77,6 +79,8 @@ bool checks_functions(const settings& s);
 std::string print_rows(const table& t, const pipe& p, std::uint64_t total, const print_options& options);
 std::string describe_rows(const pipe& p, const settings& s);
 void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* csv_options, call_site where);
-std::shared_ptr<const logical> csv_source(const std::string& path, const void* csv_options, const ir::type* row, call_site where);
+void write_binary_file(const pipe& p, const settings& s, const std::string& path, call_site where);
+std::shared_ptr<const logical> csv_source(const file_paths& files, const void* csv_options, const ir::type* row, call_site where);
+std::shared_ptr<const logical> binary_source(const file_paths& files, const ir::type* row, call_site where);
 
 }  // namespace query::detail

@@ -121,4 +121,11 @@ template <class L, bool OptionalL, class R, bool OptionalR, class Out, class F> 
   return u;
 }
 
+// Which pairs of rows a join makes.
+template <class L, class R, class F> user_function make_pair_filter(const F& f) {
+  user_function u = make_pair_map<L, false, R, false, bool>(f);
+  u.role = "condition";
+  return u;
+}
+
 }  // namespace query::detail

@@ -132,6 +132,15 @@ class segment {
 
 // ---------------------------------------------------------------- what breakers need from the user's types
 // Aggregates of groups: a state a group, updated by batches. `self` is made anew at each execution by `record`.
+// Values of one field of many rows: value i is number select[i], or i.
+struct field_column {
+  const void* base = nullptr;
+  std::size_t stride = 0;
+  const std::uint32_t* select = nullptr;
+  template <class U> const U& at(std::size_t i) const {
+    return *reinterpret_cast<const U*>(static_cast<const std::byte*>(base) + (select ? select[i] : i) * stride);
+  }
+};
 struct aggregate_calls {
   std::size_t state_size = 0, state_align = 1;
   std::shared_ptr<const void> (*record)(const void* f) = nullptr;
@@ -141,6 +150,8 @@ struct aggregate_calls {
   // Row select[i] (or i) goes to states[groups[i]]; null groups: all go to states[0].
   void (*update)(const void* self, void* states, const std::uint32_t* groups, const void* rows, const std::uint32_t* select,
                  std::size_t n) = nullptr;
+  // The same of rows whose top-level fields lie in columns; null: the function takes records.
+  void (*update_fields)(const void* self, void* states, const std::uint32_t* groups, const field_column* fields, std::size_t n) = nullptr;
   // For integer keys: key and update in one loop, until a row's key is not known; returns that row's number, or n. `missed`
   // gets the unknown key, so that it is computed once.
   std::size_t (*update_known)(const void* self, const void* key, const known_keys& known, void* states, const void* rows, std::size_t n,
@@ -232,7 +243,7 @@ struct logical : std::enable_shared_from_this<logical> {
   join_kind join = join_kind::inner;
   std::uint64_t count = 0;                 // take, skip, chunk, window, sample, partition; source_stream: its rows, if known: range, repeat
   std::uint64_t step = 1;                  // window; source_stream with a count: row i is the value that begins `source`, plus i times this
-  std::uint64_t seed = 0;                  // sample
+  std::uint64_t seed = 0;                  // sample; partition without a count: the most that there may be, of rows that fit a cache
   bool all = false;                        // apply: the whole input at once; chunk, window: the runs themselves, as lists
   rows_function rows_call = nullptr;       // apply, chunk, window: calls functions[0] over runs of rows
   std::shared_ptr<const void> gpu_form;    // apply: the user's function for the GPU, and how to call it

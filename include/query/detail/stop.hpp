@@ -20,6 +20,7 @@ inline constexpr std::size_t quick_calls_a_look = 256;  // in branch-free loops,
 struct stop_state {
   mutable std::atomic<bool> stopped_now{false};
   void (*raise)(const stop_state&) = nullptr;  // throws why
+  bool checks_divisions = false;               // of compiled functions (division_watch.hpp)
 };
 
 inline constinit const stop_state never_stopped{};

@@ -13,6 +13,9 @@ namespace query::verbs {
 template <class Q, class Show> std::string for_terminal(const Q& q, std::string_view terminal, call_site at, const Show& show) {
   using T = typename Q::row;
   [[maybe_unused]] const std::string label(terminal);
+  if constexpr (ir::described_v<T>) {
+    if (terminal == "to_set") return show(q.distinct(at, label.c_str()).order(nulls::last, at, label.c_str()));
+  }
   if constexpr (ir::is_optional_v<T> && check::is_number<T>) {
     if (terminal == "sum" || terminal == "average" || terminal == "mean") return show(q.values(at, label.c_str()));
   }

@@ -4,8 +4,10 @@
 #include <query/aggregates.hpp>
 #include <query/detail/discard.hpp>
 #include <query/group.hpp>
+#include <query/lookup.hpp>
 #include <query/verbs/breaker.hpp>
 #include <query/verbs/ordering.hpp>
+#include <query/verbs/sets.hpp>
 
 namespace query {
 
@@ -80,6 +82,34 @@ template <class K, class T, class F> with_rows<K, T, F> rows_of(const F& f) { re
 template <class K, class T> struct whole_group {
   Group<K, T> operator()(Group<K, T> g) const { return g; }
 };
+// The same with f(row) for each row.
+template <class K, class T, class F> struct with_elements : expression {
+  F f;
+  using element = detail::result_of<F, T>;
+  template <class> using state = std::vector<element>;
+  template <class S> void step(S& s, const T& t) const {
+    s.push_back(detail::as_stored<element>(detail::call(f, detail::seen_by<F>(t))));
+  }
+  template <class S> static void merge(S& a, S& b) {
+    a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
+  }
+  template <class, class S> auto value(const K& k, S& s) const { return Group<K, element>(k, std::move(s)); }
+};
+template <class K, class T, class F> with_elements<K, T, F> elements_of(const F& f) { return {{}, f}; }
+template <class K, class T, class F> ir::traced trace_elements(const void* f) {
+  return ir::run_trace([&]() -> const ir::node* {
+    using U = detail::result_of<F, T>;
+    if constexpr (!ir::described_v<K> || !ir::described_v<T> || !ir::described_v<U>) {
+      ir::give_up(detail::no_record<K, T, U>());
+    } else if constexpr (!detail::wrapper<F>::generic) {
+      ir::give_up("its parameter is not generic (write `auto`)");
+    } else {
+      const traced_group<K, T> g;
+      const auto elements = g.collect(*static_cast<const F*>(f));
+      return detail::make_array(ir::describe<Group<K, U>>(), {detail::to_node(g.key()), detail::to_node(elements)});
+    }
+  });
+}
 // A group with its rows as expressions: its key and the list of its rows.
 template <class K, class T> ir::traced trace_groups(const void*) {
   return ir::run_trace([]() -> const ir::node* {
@@ -145,8 +175,36 @@ template <class Q, class T, class K, class KF> class Grouped {
     using F = agg::whole_group<K, T>;
     return finish<agg::with_rows<K, T, F>, F, agg::rows_of<K, T, F>>("groups", F{}, at, &agg::trace_groups<K, T>);
   }
+  // Query<Group<K, U>>: the same with a U = f(row) in the place of each row.
+  template <class F> auto elements(F f, call_site at = call_site::here()) const {
+    if constexpr (!check::elements::value<F, T>()) return check::after_error{};
+    else return finish<agg::with_elements<K, T, F>, F, agg::elements_of<K, T, F>>("groups", f, at, &agg::trace_elements<K, T, F>);
+  }
   auto keys(call_site at = call_site::here()) const {
     return select([](auto g) { return g.key(); }, at);
+  }
+
+  // ---- rows of the groups, in the order of the rows. Keys with an equality of the user's are a user_error.
+  // The n rows of each group that have the largest f: over(key).top(n, f).
+  template <class N, class F> auto top(N n, F f) const {
+    own_keys_refused("top", "order_by(f).group_by(key, equal, hash).select_many(...)");
+    return said_of(q_.over(f_, at_).top(n, std::move(f)));
+  }
+  // Of each group's rows that are equal, or have an equal f, the first.
+  auto distinct(call_site at = call_site::here()) const { return distinct_by(whole_row{}, at, "distinct"); }
+  template <class F> auto distinct_by(F f, call_site at = call_site::here(), const char* label = "distinct_by") const {
+    own_keys_refused(label, "distinct_by(pair of both keys, equal, hash)");
+    if constexpr (!check::distinct_by::key<F, T>()) return check::after_error{};
+    else if constexpr (detail::wrapper<KF>::generic && detail::wrapper<F>::generic)
+      return said_of(q_.distinct_by(detail::key_and_value{f_, std::move(f)}, at, label));
+    else
+      return said_of(q_.distinct_by(
+          [key = f_, f](const T& t) {
+            using E = detail::result_of<F, T>;
+            return std::pair<K, E>(detail::as_stored<K>(detail::call(key, detail::seen_by<KF>(t))),
+                                   detail::as_stored<E>(detail::call(f, detail::seen_by<F>(t))));
+          },
+          at, label));
   }
 
   // ---- as a sequence: each group with its rows, a query::Group<K, T>. What only needs aggregates is faster behind select, which
@@ -179,10 +237,11 @@ template <class Q, class T, class K, class KF> class Grouped {
                               "g.count()); }), or .groups(), a query of the groups with their rows")
   QUERY_DETAIL_NO_VALUE(sum) QUERY_DETAIL_NO_VALUE(average) QUERY_DETAIL_NO_VALUE(mean) QUERY_DETAIL_NO_VALUE(min)
   QUERY_DETAIL_NO_VALUE(max) QUERY_DETAIL_NO_VALUE(to_vectors)
-  QUERY_DETAIL_NO_VALUE(min_by) QUERY_DETAIL_NO_VALUE(max_by) QUERY_DETAIL_NO_VALUE(top) QUERY_DETAIL_NO_VALUE(join)
-  QUERY_DETAIL_NO_VALUE(left_join) QUERY_DETAIL_NO_VALUE(distinct) QUERY_DETAIL_NO_VALUE(to_map) QUERY_DETAIL_NO_VALUE(to_lookup)
+  QUERY_DETAIL_NO_VALUE(min_by) QUERY_DETAIL_NO_VALUE(max_by) QUERY_DETAIL_NO_VALUE(join)
+  QUERY_DETAIL_NO_VALUE(left_join) QUERY_DETAIL_NO_VALUE(to_map) QUERY_DETAIL_NO_VALUE(to_lookup)
   QUERY_DETAIL_NO_VALUE(to_columns) QUERY_DETAIL_NO_VALUE(print) QUERY_DETAIL_NO_VALUE(table) QUERY_DETAIL_NO_VALUE(describe)
   QUERY_DETAIL_NO_VALUE(write_csv) QUERY_DETAIL_NO_VALUE(explain) QUERY_DETAIL_NO_VALUE(single) QUERY_DETAIL_NO_VALUE(last)
+  QUERY_DETAIL_NO_VALUE(write_binary)
   QUERY_DETAIL_NO_VALUE(reduce) QUERY_DETAIL_NO_VALUE(group_by) QUERY_DETAIL_NO_VALUE(concat) QUERY_DETAIL_NO_VALUE(first_or_none)
   QUERY_DETAIL_NO_VALUE(then_by) QUERY_DETAIL_NO_VALUE(cached) QUERY_DETAIL_NO_VALUE(do_while) QUERY_DETAIL_NO_VALUE(zip)
 #undef QUERY_DETAIL_NO_VALUE
@@ -211,6 +270,22 @@ template <class Q, class T, class K, class KF> class Grouped {
     said_of_groups s = said_;
     change(s);
     return Grouped(q_, f_, keys_, at_, label_, std::move(s));
+  }
+  void own_keys_refused(const char* verb, const char* instead) const {
+    if (!keys_.equal) return;
+    detail::fail(verb, std::string("groups by an equality of your own have no ") + verb + "; write " + instead, at_);
+  }
+  template <class R> auto said_of(const R& rows) const {
+    if constexpr (std::is_same_v<R, check::after_error>) {
+      return rows;
+    } else {
+      Query<typename R::row, cpu::rows<typename R::row>> q = rows;
+      if (said_.accelerated) q = said_.gpu_required ? q.require_gpu() : q.as_accelerated();
+      if (said_.fast_math) q = q.fast_math();
+      if (said_.ordered) q = q.as_ordered();
+      if (said_.ordered_to) q = q.on(*said_.ordered_to);
+      return said_.name.empty() ? q : q.named(said_.name);
+    }
   }
   Grouped over(const Q& q) const { return Grouped(q, f_, keys_, at_, label_, said_); }
   template <class A, class F, A (*Record)(const F&)>
@@ -280,10 +355,13 @@ template <class Derived, class T> class grouping {
     if constexpr (!check::count_by::custom_key<F, T, Equal, Hash>()) return check::after_error{};
     else return group_by(std::move(f), std::move(equal), std::move(hash), at, "count_by").count(at);
   }
-  // std::tuple<K, S>: seed, update(state, row) -> state, combine(state, state) -> state.
+  // std::tuple<K, S>: seed, update(state, row) -> state, combine(state, state) -> state. The seed, or seed(key); of the latter, combine
+  // never sees a state without rows, and the key of each state's first row is computed once more.
   template <class F, class S, class U, class C>
   requires(!agg::any_named<S, U, C>) auto aggregate_by(F f, S seed, U update, C combine, call_site at = call_site::here()) const {
-    if constexpr (!check::aggregate_by::key<F, T>() || !check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
+    if constexpr (!check::aggregate_by::key<F, T>()) return check::after_error{};
+    else if constexpr (check::seed_of_key<S, detail::result_of<F, T>>) return folded_from_keys(f, seed, update, combine, at);
+    else if constexpr (!check::aggregate_by::seed<S, U, C, agg::itself, T>()) return check::after_error{};
     else return folded(group_by(std::move(f), at, "aggregate_by"), seed, update, combine, at);
   }
   template <class F, class S, class U, class C, key_function Equal> requires(!agg::any_named<S, U, C, Equal>)
@@ -329,6 +407,27 @@ template <class Derived, class T> class grouping {
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
+  template <class F, class S, class U, class C>
+  auto folded_from_keys(const F& f, const S& seed, const U& update, const C& combine, call_site at) const {
+    using K = detail::result_of<F, T>;
+    using V = detail::stored_t<std::invoke_result_t<const S&, const K&>>;
+    if constexpr (!check::aggregate_by::seed<V, U, C, agg::itself, T>()) {
+      return check::after_error{};
+    } else {
+      using state = std::optional<V>;
+      const auto add = [f, seed, update](state s, const T& t) -> state {
+        if (!s) s.emplace(seed(K(detail::as_stored<K>(detail::call(f, detail::seen_by<F>(t))))));
+        return state(V(update(std::move(*s), t)));
+      };
+      const auto both = [combine](state a, state b) -> state {
+        if (!a || !b) return a ? a : b;
+        return state(V(combine(std::move(*a), std::move(*b))));
+      };
+      return group_by(f, at, "aggregate_by").select([add, both](auto g) {
+        return std::tuple(g.key(), g.aggregate(state(), add, both, [](const state& s) { return *s; }));
+      }, at);
+    }
+  }
   template <class G, class S, class U, class C>
   static auto folded(const G& groups, const S& seed, const U& update, const C& combine, call_site at) {
     return groups.select([seed, update, combine](auto g) { return std::tuple(g.key(), g.aggregate(seed, update, combine)); }, at);

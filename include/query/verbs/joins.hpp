@@ -1,4 +1,4 @@
-// join (inner, left, right, full, semi, anti), group_join, cross_join.
+// join (inner, left, right, full, semi, anti), group_join, cross_join, join_where.
 //
 // Equal keys match; a null matches nothing. Keys may be composite (tuple, record); the types of their numbers may differ between the
 // two sides (detail/join_keys.hpp). The right side is another query, or what query::from takes. The order of the rows is unspecified
@@ -125,22 +125,42 @@ template <class Derived, class T> class joins {
   // Every left row with every right row.
   template <class Q, class F = pair_rows>
   auto cross_join(Q&& right, F f = {}, call_site at = call_site::here(), const char* label = "cross_join") const {
-    return crossed(other_rows(std::forward<Q>(right), at), f, at, label);
+    return crossed<check::cross_join>(other_rows(std::forward<Q>(right), at), f, at, label);
   }
+  // Every left row with every right row for which condition(l, r) is true, in the order of the left rows, then of the right rows.
+  //
+  //   prices.join_where(spans, [](auto p, auto s) { return s.begin <= p.time && p.time < s.end; }, [](auto p, auto s) { ... })
+  //
+  // A traced condition is taken apart at its &&. Comparisons by <, <=, >, >= and == of a value of the left row with one of the right
+  // row, numbers or strings of one type, find the candidates in sorted right rows, and the condition chooses among them: O(n log n)
+  // for each side, and O(log n) more for each match of one or two such comparisons. Without one, and where the condition is opaque,
+  // it is asked about every pair, and explain() says why. A comparison that a NaN or a null makes false matches nothing. O(right) memory.
+  // Like Polars' join_where; the trees over sorted values: de Berg et al., Computational Geometry, chapter 10 (priority search trees).
+  template <class Q, class C, class F = pair_rows>
+  auto join_where(Q&& right, C condition, F f = {}, call_site at = call_site::here()) const {
+    return crossed<check::join_where>(other_rows(std::forward<Q>(right), at), f, at, "join_where", condition);
+  }
+  QUERY_DETAIL_NEEDS(join_where, 2, "takes the other rows and a condition on a left and a right row: join_where(right, "
+                                    "[](const auto& l, const auto& r) { return l.time < r.time; })")
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
 
-  template <class Q, class F> auto crossed(const Q& right, const F& f, call_site at, const char* label) const {
+  // Condition: nothing, or a function of both rows.
+  template <class Check, class Q, class F, class... Condition>
+  auto crossed(const Q& right, const F& f, call_site at, const char* label, const Condition&... condition) const {
     using R = check::row_of_t<Q>;
-    if constexpr (!may_be_copied<check::cross_join, R, check::is_query_v<Q> && std::is_same_v<F, pair_rows>>()) {
+    if constexpr (!may_be_copied<Check, R, check::is_query_v<Q> && std::is_same_v<F, pair_rows>>()) {
       return check::after_error{};
-    } else if constexpr (!check::cross_join::pairs<Q, F, T, R>()) {
+    } else if constexpr (!(check::join_where::template decides_on<Q, Condition, T>() && ...)) {
+      return check::after_error{};
+    } else if constexpr (!Check::template pairs<Q, F, T, R>()) {
       return check::after_error{};
     } else {
       using Out = detail::result_of<F, T, R>;
       auto n = new_node<Out>(detail::verb::cross_join, label, at, self(), right);
-      name_part(*n, "cross_join");
+      if constexpr (sizeof...(condition) == 0) name_part(*n, "cross_join");
+      (n->functions.push_back(detail::make_pair_filter<T, R>(condition)), ...);
       n->functions.push_back(detail::make_pair_map<T, false, R, false, Out>(f));
       return finish<Out>(std::move(n), self(), right);
     }

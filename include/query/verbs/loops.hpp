@@ -25,6 +25,7 @@ template <class T> class Value {
   // The plan of the query that get() runs.
   std::string explain(detail::call_site at = detail::call_site::here()) const { return query().explain({}, at); }
   std::string explain_dot(detail::call_site at = detail::call_site::here()) const { return query().explain_dot({}, at); }
+  std::string explain_json(detail::call_site at = detail::call_site::here()) const { return query().explain_json({}, at); }
   const detail::pipe& to_pipe() const { return pipe_; }
   const detail::settings& run_settings() const { return settings_; }
   Query<T, cpu::rows<T>> query() const { return Query<T, cpu::rows<T>>(pipe_, settings_); }

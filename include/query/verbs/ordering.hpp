@@ -133,8 +133,8 @@ template <class Derived, class T> class ordering {
   QUERY_DETAIL_SORT_ARGUMENTS(order_by)
   QUERY_DETAIL_SORT_ARGUMENTS(order_by_descending)
   // Rows that are their own keys.
-  auto order(nulls where = nulls::last, call_site at = call_site::here()) const {
-    return start<check::order>("order", [](const auto& r) { return r; }, false, where, at);
+  auto order(nulls where = nulls::last, call_site at = call_site::here(), const char* label = "order") const {
+    return start<check::order>(label, [](const auto& r) { return r; }, false, where, at);
   }
   auto order_descending(nulls where = nulls::last, call_site at = call_site::here()) const {
     return start<check::order_descending>("order_descending", [](const auto& r) { return r; }, true, where, at);

@@ -45,6 +45,44 @@ template <class T> requires ir::described_v<T> constexpr indexed_meta<T> query_m
 
 namespace verbs {
 
+// Rows with their numbers, as a part of the verb `label`, and the rows themselves again.
+template <class Q> auto numbered(const Q& q, call_site at, const char* label) {
+  using T = typename Q::row;
+  if constexpr (ir::described_v<T>) return q.select([](const auto& t, const auto& i) { return make<indexed<T>>(i, t); }, at, label);
+  else return q.select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at, label);
+}
+template <class Q> auto without_numbers(const Q& q, call_site at, const char* label) {
+  using I = typename Q::row;
+  if constexpr (ir::described_v<I>) return q.select([](const auto& r) { return r.value; }, at, label);
+  else return q.select([](const I& r) { return r.value; }, at, label);
+}
+// f(row, number) as a function of rows with their numbers.
+template <class T, class F> auto of_numbered(const F& f) {
+  if constexpr (ir::described_v<T> && detail::wrapper<F>::generic)
+    return [f](const auto& r) -> decltype(auto) { return f(r.value, r.index); };
+  else return [f](const indexed<T>& r) -> decltype(auto) { return f(r.value, r.index); };
+}
+// f of rows that lie in pairs of pairs: ((a, b), c) and d, where Depth is 2.
+template <std::size_t Depth, class F> struct spread_pairs {
+  F f;
+  template <class P, class... Row> static constexpr bool takes() {
+    using A = std::remove_cvref_t<decltype(std::declval<const P&>().first)>;
+    using B = std::remove_cvref_t<decltype(std::declval<const P&>().second)>;
+    if constexpr (sizeof...(Row) < Depth) return takes<A, B, Row...>();
+    else return std::is_invocable_v<const F&, const A&, const B&, const Row&...>;
+  }
+  template <class P, class... Row> static auto spread(const F& f, const P& p, const Row&... rows) {
+    if constexpr (sizeof...(Row) < Depth) return spread(f, p.first, p.second, rows...);
+    else return f(p.first, p.second, rows...);
+  }
+  template <class P, class Row> requires(takes<P, Row>()) auto operator()(const P& p, const Row& row) const { return spread(f, p, row); }
+};
+struct tuple_rows {
+  template <class... Row> auto operator()(const Row&... row) const { return std::tuple<Row...>(row...); }
+};
+// Another side of zip, where its function could stand.
+template <class R> concept other_side = query_like<R> || source_of<R>::takes;
+
 // Calls f over a run of rows and hands on one result, or a range of results.
 template <class T, class F> struct over_rows {
   using result = std::invoke_result_t<const F&, std::span<const T>>;
@@ -72,9 +110,10 @@ template <class Derived, class T> class sequence {
   template <class N> auto take_last(N n, call_site at = call_site::here(), const char* label = nullptr) const {
     return counted<check::take_last>(detail::verb::take_last, "take_last", n, at, label);
   }
-  template <class N> auto skip_last(N n, call_site at = call_site::here()) const {
-    return counted<check::skip_last>(detail::verb::skip_last, "skip_last", n, at);
+  template <class N> auto skip_last(N n, call_site at = call_site::here(), const char* label = nullptr) const {
+    return counted<check::skip_last>(detail::verb::skip_last, "skip_last", n, at, label);
   }
+  // f(row), or f(row, number).
   template <class F> auto take_while(F f, call_site at = call_site::here()) const {
     return tested<check::take_while>(detail::verb::take_while, "take_while", f, at);
   }
@@ -128,18 +167,31 @@ template <class Derived, class T> class sequence {
   }
   // f(a, b) of rows with equal numbers; as long as the shorter one. Without f: std::pair. The other rows are another
   // query, or what query::from takes.
-  template <class Q = std::initializer_list<T>, class F> auto zip(Q&& q, F f, call_site at = call_site::here()) const {
+  template <class Q = std::initializer_list<T>, class F> requires(!other_side<F>)
+  auto zip(Q&& q, F f, call_site at = call_site::here()) const {
     return zipped(other_rows(std::forward<Q>(q), at), f, at);
   }
   template <class Q = std::initializer_list<T>> auto zip(Q&& q, call_site at = call_site::here()) const {
     return zipped(other_rows(std::forward<Q>(q), at), pair_rows{}, at);
   }
-  // Rows with their numbers: query::indexed<T>{index, value}.
-  auto index(call_site at = call_site::here()) const {
-    if constexpr (ir::described_v<T>)
-      return self().select([](const auto& t, const auto& i) { return make<indexed<T>>(i, t); }, at, "index");
-    else return self().select([](const T& t, std::int64_t i) { return indexed<T>{i, t}; }, at, "index");
+  // Of three or four sides: f(a, b, c), f(a, b, c, d). Without f: std::tuple.
+  template <class Q = std::initializer_list<T>, other_side R> auto zip(Q&& q, R&& r, call_site at = call_site::here()) const {
+    return zip(std::forward<Q>(q), std::forward<R>(r), tuple_rows{}, at);
   }
+  template <class Q = std::initializer_list<T>, other_side R, class F> requires(!other_side<F>)
+  auto zip(Q&& q, R&& r, F f, call_site at = call_site::here()) const {
+    return zip(std::forward<Q>(q), at).zip(std::forward<R>(r), spread_pairs<1, F>{std::move(f)}, at);
+  }
+  template <class Q = std::initializer_list<T>, other_side R, other_side S>
+  auto zip(Q&& q, R&& r, S&& s, call_site at = call_site::here()) const {
+    return zip(std::forward<Q>(q), std::forward<R>(r), std::forward<S>(s), tuple_rows{}, at);
+  }
+  template <class Q = std::initializer_list<T>, other_side R, other_side S, class F> requires(!other_side<F>)
+  auto zip(Q&& q, R&& r, S&& s, F f, call_site at = call_site::here()) const {
+    return zip(std::forward<Q>(q), at).zip(std::forward<R>(r), at).zip(std::forward<S>(s), spread_pairs<2, F>{std::move(f)}, at);
+  }
+  // Rows with their numbers: query::indexed<T>{index, value}.
+  auto index(call_site at = call_site::here()) const { return numbered(self(), at, "index"); }
   // std::vector<T> of n rows each; the last may be shorter.
   template <class N> auto chunk(N n, call_site at = call_site::here()) const {
     return runs<check::chunk>(detail::verb::chunk, "chunk", n, n, list_of_run<T>{}, at, true);
@@ -231,6 +283,7 @@ template <class Derived, class T> class sequence {
   template <class F> auto apply_all(F f, call_site at = call_site::here()) const { return applied<check::apply_all>(f, true, at); }
 
  private:
+  friend struct run_caller;
   const Derived& self() const { return static_cast<const Derived&>(*this); }
   template <class Q, class F> auto zipped(const Q& q, const F& f, call_site at) const {
     using R = check::row_of_t<Q>;
@@ -258,8 +311,13 @@ template <class Derived, class T> class sequence {
     }
   }
   template <class Check, class F> auto tested(detail::verb v, const char* label, const F& f, call_site at) const {
-    if constexpr (!Check::template predicate<F, T>()) {
+    if constexpr (!Check::template tests<F, T>()) {
       return check::after_error{};
+    } else if constexpr (check::takes_number<F, T>) {
+      const auto rows = numbered(self(), at, label);
+      const auto f_of = of_numbered<T>(f);
+      if constexpr (std::is_same_v<Check, check::take_while>) return without_numbers(rows.take_while(f_of, at), at, label);
+      else return without_numbers(rows.skip_while(f_of, at), at, label);
     } else {
       auto n = new_node<T>(v, label, at, self());
       n->functions.push_back(detail::make_filter<T>("predicate", f));
@@ -381,6 +439,19 @@ template <class Derived, class T> class sequence {
       }
       return finish<Out>(std::move(node), self());
     }
+  }
+};
+
+// apply(f), or apply_all(f), as a part of the verb `label`; f gives a range of Out.
+struct run_caller {
+  template <class Out, class T, class C, class F>
+  static auto applied(const Query<T, C>& rows, const F& f, bool all, const char* label, call_site at) {
+    auto node = new_node<Out>(detail::verb::apply, label, at, rows);
+    name_part(*node, all ? "apply_all" : "apply");
+    node->all = all;
+    node->functions.push_back(detail::make_opaque("function", f, ir::describe<Out>()));
+    node->rows_call = sequence<Query<T, C>, T>::template caller<F, Out>();
+    return finish<Out>(std::move(node), rows);
   }
 };
 

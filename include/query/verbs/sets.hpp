@@ -17,13 +17,16 @@ struct whole_row {
 
 template <class Derived, class T> class sets {
  public:
-  auto distinct(call_site at = call_site::here()) const { return one_for_each<check::distinct>("distinct", whole_row{}, at); }
+  // (`label`: the verb that errors and plans name, where this is a part of another.)
+  auto distinct(call_site at = call_site::here(), const char* label = "distinct") const {
+    return one_for_each<check::distinct>(label, whole_row{}, at);
+  }
   template <key_function Equal, key_function Hash>
   auto distinct(Equal equal, Hash hash, call_site at = call_site::here()) const {
     return one_for_each<check::distinct>("distinct", whole_row{}, at, equal, hash);
   }
-  template <class F> auto distinct_by(F f, call_site at = call_site::here()) const {
-    return one_for_each<check::distinct_by>("distinct_by", f, at);
+  template <class F> auto distinct_by(F f, call_site at = call_site::here(), const char* label = "distinct_by") const {
+    return one_for_each<check::distinct_by>(label, f, at);
   }
   template <class F, key_function Equal, key_function Hash>
   auto distinct_by(F f, Equal equal, Hash hash, call_site at = call_site::here()) const {
@@ -119,7 +122,11 @@ template <class Derived, class T> class sets {
   }
   template <class Check, class F, class... Same> auto one_for_each(const char* label, const F& f, call_site at, const Same&... same) const {
     if constexpr (!keyed_by<Check, F, Same...>()) return check::after_error{};
-    else return finish<T>(keyed(new_node<T>(detail::verb::distinct, label, at, self()), f, same...), self());
+    else {
+      auto n = keyed(new_node<T>(detail::verb::distinct, label, at, self()), f, same...);
+      if (n->label != "distinct_by") name_part(*n, "distinct");
+      return finish<T>(std::move(n), self());
+    }
   }
   template <class Check, class Q, class F, class... Same>
   auto set(detail::verb v, const char* label, const Q& q, const F& f, call_site at, const Same&... same) const {

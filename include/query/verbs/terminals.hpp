@@ -5,10 +5,14 @@
 
 #include <query/aggregates.hpp>
 #include <query/column_chunks.hpp>
+#include <query/columns_of.hpp>
 #include <query/csv.hpp>
 #include <query/detail/discard.hpp>
 #include <query/detail/list_copy.hpp>
+#include <query/detail/map_rows.hpp>
+#include <query/detail/same_rows.hpp>
 #include <query/detail/stop.hpp>
+#include <query/detail/visit_rows.hpp>
 #include <query/errors.hpp>
 #include <query/lookup.hpp>
 #include <query/print.hpp>
@@ -16,18 +20,6 @@
 #include <query/verbs/row_iterator.hpp>
 
 namespace query {
-
-// What a column of a field is made of: the field's type, but std::uint8_t for bool (a std::vector<bool> has no addresses).
-template <class F> using column_element_t = std::conditional_t<std::is_same_v<F, bool>, std::uint8_t, F>;
-
-// Columns of rows of T: one vector a field. Field I of row i is std::get<I>(columns.fields)[i].
-template <record T> struct columns_of {
-  template <std::size_t... I> static auto vectors(std::index_sequence<I...>) -> std::tuple<std::vector<column_element_t<field_t<T, I>>>...>;
-  decltype(vectors(field_indices<T>{})) fields;
-  std::size_t size() const { return std::get<0>(fields).size(); }
-  template <std::size_t I> const auto& get() const& { return std::get<I>(fields); }
-  template <std::size_t I> auto get() && { return std::move(std::get<I>(fields)); }
-};
 
 namespace verbs {
 
@@ -73,55 +65,44 @@ template <class Derived, class T> class terminals {
     else return column_chunks<T>(detail::collect_columns(pipe_of(), settings()));
   }
   // One std::vector a field.
-  auto to_vectors() const {
+  auto to_vectors(call_site at = call_site::here()) const {
     if constexpr (!check::to_vectors::of_record<T>()) {
       return check::after_error{};
     } else {
       columns_of<T> c;
       const detail::discarded_if_stopped<columns_of<T>, T> left(c);
-      visit([&](const T& r) {
+      visit("to_vectors", at, [&](const T& r) {
         auto f = meta<T>::fields(r);
         [&]<std::size_t... I>(std::index_sequence<I...>) { (std::get<I>(c.fields).push_back(std::get<I>(f)), ...); }(field_indices<T>{});
       });
       return c;
     }
   }
-  // Key -> rows; a key may have several (to_lookup) or one (to_map: user_error for a second).
-  template <class F> auto to_lookup(F key, call_site at = call_site::here()) const {
-    if constexpr (!check::to_lookup::key<F, T>()) {
-      return check::after_error{};
-    } else {
-      detail::run_limits limits(settings(), "to_lookup", at);
-      auto groups = self().group_by(key, at, "to_lookup").groups(at).as_ordered().to_vector();
-      const detail::discarded_if_stopped left(groups);
-      limits.take_over();
-      lookup<detail::result_of<F, T>, T> made(std::move(groups));
-      limits.finished();
-      return made;
-    }
+  // Key -> rows, or value(row) of them; a key may have several (to_lookup) or one (to_map: user_error for a second).
+  template <class F, class V = agg::itself> auto to_lookup(F key, V value = {}, call_site at = call_site::here()) const {
+    if constexpr (check::to_lookup::equality_for_value<F, V, T>()) return check::after_error{};
+    else if constexpr (!check::to_lookup::key<F, T>() || !check::to_lookup::value<V, T>()) return check::after_error{};
+    else return looked_up<detail::result_of<F, T>>(self().group_by(key, at, "to_lookup"), value, at);
   }
   // With the user's own equality and hash of keys, as group_by has them; lookup[k] and map.at(k) go by them too.
   template <class F, key_function Equal, key_function Hash>
   auto to_lookup(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
-    if constexpr (!check::to_lookup::custom_key<F, T, Equal, Hash>()) {
+    return to_lookup(std::move(key), agg::itself{}, std::move(equal), std::move(hash), at);
+  }
+  template <class F, class V, key_function Equal, key_function Hash>
+  auto to_lookup(F key, V value, Equal equal, Hash hash, call_site at = call_site::here()) const {
+    if constexpr (!check::to_lookup::custom_key<F, T, Equal, Hash>() || !check::to_lookup::value<V, T>()) {
       return check::after_error{};
     } else {
       using K = detail::result_of<F, T>;
-      detail::run_limits limits(settings(), "to_lookup", at);
-      auto groups = self().group_by(key, equal, hash, at, "to_lookup").groups(at).as_ordered().to_vector();
-      const detail::discarded_if_stopped left(groups);
-      limits.take_over();
-      lookup<K, T> made(std::move(groups), custom_keys<K>(equal, hash));
-      limits.finished();
-      return made;
+      return looked_up<K>(self().group_by(key, equal, hash, at, "to_lookup"), value, at, custom_keys<K>(equal, hash));
     }
   }
-  template <class F, key_function Equal> auto to_lookup(const F&, const Equal&) const { return forgot_hash<check::to_lookup, Equal, T>(); }
   template <class F, class V = agg::itself> auto to_map(F key, V value = {}, call_site at = call_site::here()) const {
     if constexpr (check::to_map::equality_for_value<F, V, T>()) return check::after_error{};
     else if constexpr (!check::to_map::key<F, T>() || !check::to_map::value<V, T>()) return check::after_error{};
     else if constexpr (!check::to_map::entries<F, V, T>()) return check::after_error{};
-    else return mapped(key, value, at);
+    else return detail::map_rows(self(), key, value, at);
   }
   template <class F, key_function Equal, key_function Hash>
   auto to_map(F key, Equal equal, Hash hash, call_site at = call_site::here()) const {
@@ -131,11 +112,11 @@ template <class Derived, class T> class terminals {
   auto to_map(F key, V value, Equal equal, Hash hash, call_site at = call_site::here()) const {
     if constexpr (!check::to_map::custom_key<F, T, Equal, Hash>() || !check::to_map::value<V, T>()) return check::after_error{};
     else if constexpr (!check::to_map::entries<F, V, T>()) return check::after_error{};
-    else return mapped(key, value, at, custom_keys<detail::result_of<F, T>>(std::move(equal), std::move(hash)));
+    else return detail::map_rows(self(), key, value, at, custom_keys<detail::result_of<F, T>>(std::move(equal), std::move(hash)));
   }
   // f(row), in order, in the caller's thread order: each row exactly once.
-  template <class F> void for_each(F f) const {
-    if constexpr (check::for_each::callable<F, T>()) visit([&](const T& r) { f(r); });
+  template <class F> void for_each(F f, call_site at = call_site::here()) const {
+    if constexpr (check::for_each::callable<F, T>()) visit("for_each", at, [&](const T& r) { f(r); });
   }
   row_iterator<T> begin() const { return row_iterator<T>(detail::open_cursor(pipe_of(), settings())); }
   std::default_sentinel_t end() const { return {}; }
@@ -242,12 +223,12 @@ template <class Derived, class T> class terminals {
   requires(!check::becomes_row<X, T>) bool contains(const X&, const Equal&) const { return check::contains::row<X, T>(); }
   template <query_like Q> bool sequence_equal(const Q& q, call_site at = call_site::here()) const {
     if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::equal<T>()) return check::after_error{};
-    else return same_rows(q, [](const T& x, const T& y) { return static_cast<bool>(x == y); }, at);
+    else return detail::same_rows<T>(self(), q, [](const T& x, const T& y) { return static_cast<bool>(x == y); }, {"sequence_equal", at});
   }
   template <query_like Q, key_function Equal> bool sequence_equal(const Q& q, Equal equal, call_site at = call_site::here()) const {
     if constexpr (!check::sequence_equal::same_row<Q, T>() || !check::sequence_equal::custom_equal<Equal, T, T>())
       return check::after_error{};
-    else return same_rows(q, equal, at);
+    else return detail::same_rows<T>(self(), q, equal, {"sequence_equal", at});
   }
   template <class E, std::size_t N> bool sequence_equal(const E (&array)[N], call_site at = call_site::here()) const {
     return sequence_equal(std::span<const E, N>(array), at);
@@ -258,14 +239,16 @@ template <class Derived, class T> class terminals {
   }
   template <class R> requires(!query_like<R>) bool sequence_equal(const R& range, call_site at = call_site::here()) const {
     if constexpr (!check::sequence_equal::range_of<R, T>()) return check::after_error{};
-    else return same_rows_as_range(range, [](const T& x, const auto& y) { return static_cast<bool>(x == y); }, at);
+    else
+      return detail::same_rows_as_range<T>(
+          self(), range, [](const T& x, const auto& y) { return static_cast<bool>(x == y); }, {"sequence_equal", at});
   }
   template <class R, key_function Equal> requires(!query_like<R>)
   bool sequence_equal(const R& range, Equal equal, call_site at = call_site::here()) const {
     if constexpr (!check::sequence_equal::range<R>()) return check::after_error{};
     else if constexpr (!check::sequence_equal::custom_equal<Equal, T, std::remove_cvref_t<decltype(*range.begin())>>())
       return check::after_error{};
-    else return same_rows_as_range(range, equal, at);
+    else return detail::same_rows_as_range<T>(self(), range, equal, {"sequence_equal", at});
   }
 
   bool sequence_equal(std::initializer_list<T> rows, call_site at = call_site::here()) const {
@@ -304,15 +287,23 @@ template <class Derived, class T> class terminals {
     else if constexpr (!check::max::ordered<agg::itself, T>()) return check::after_error{};
     else return reduce([](auto g) { return g.max(); }, at, "max");
   }
-  template <class F> requires(!std::is_same_v<F, call_site>) auto min(F f, call_site at = call_site::here()) const {
+  template <class F> requires(!std::is_same_v<F, call_site> && !check::order_of_rows<F, T>)
+  auto min(F f, call_site at = call_site::here()) const {
     if constexpr (!check::min::ordered<F, T>()) return check::after_error{};
     else return self().select(f, at, "min").min(at);
   }
-  template <class F> requires(!std::is_same_v<F, call_site>) auto max(F f, call_site at = call_site::here()) const {
+  template <class F> requires(!std::is_same_v<F, call_site> && !check::order_of_rows<F, T>)
+  auto max(F f, call_site at = call_site::here()) const {
     if constexpr (!check::max::ordered<F, T>()) return check::after_error{};
     else return self().select(f, at, "max").max(at);
   }
-  // By the user's own order of f's values: less(a, b). Nulls are passed over; among equals, the first.
+  // By the user's own order of f's values, or of rows: less(a, b). Nulls are passed over; among equals, the first.
+  template <check::order_of_rows<T> Less> auto min(Less less, call_site at = call_site::here()) const {
+    return min([](const T& r) { return r; }, std::move(less), at);
+  }
+  template <check::order_of_rows<T> Less> auto max(Less less, call_site at = call_site::here()) const {
+    return max([](const T& r) { return r; }, std::move(less), at);
+  }
   template <class F, key_function Less> auto min(F f, Less less, call_site at = call_site::here()) const {
     if constexpr (!check::min::custom_order<F, T, Less>()) return check::after_error{};
     else return reduce([=](auto g) { return g.min(f, less); }, at, "min");
@@ -382,6 +373,7 @@ template <class Derived, class T> class terminals {
   QUERY_DETAIL_NEEDS(max_by, 1, "the function is missing: max_by([](auto t) { return t.price; }). Of rows that are numbers: max()")
   QUERY_DETAIL_NEEDS(reduce, 1, "the function of all rows is missing: reduce([](auto g) { return g.sum([](auto t) { return t.qty; }); })")
   QUERY_DETAIL_NEEDS(write_csv, 1, "the path of the file is missing: write_csv(path)")
+  QUERY_DETAIL_NEEDS(write_binary, 1, "the path of the file is missing: write_binary(path)")
 
   // ---- for people and files
   // The first rows as a table.
@@ -398,9 +390,14 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::describe::described<T>()) return {};
     else return detail::describe_rows(pipe_of(), settings());
   }
-  // Writes beside the file and renames at the end: nothing is half written.
+  // Writes beside the file and renames at the end: nothing is half written. A path that ends with '/' is a folder, with a file for each
+  // partition of the cluster, part-00000.csv and so on, in the order of the rows; an earlier one is replaced as a whole.
   void write_csv(const std::string& path, const csv_options& options = {}, call_site at = call_site::here()) const {
     if constexpr (check::write_csv::described<T>()) detail::write_csv_file(pipe_of(), settings(), path, &options, at);
+  }
+  // The same with rows as they lie in memory, for read_binary; bytes that no field uses are zeros.
+  void write_binary(const std::string& path, call_site at = call_site::here()) const {
+    if constexpr (check::write_binary::fixed_width<T>()) detail::write_binary_file(pipe_of(), settings(), path, at);
   }
 
  private:
@@ -409,6 +406,20 @@ template <class Derived, class T> class terminals {
   detail::pipe pipe_of() const { return self().to_pipe(); }
   const detail::settings& settings() const { return self().run_settings(); }
 
+  // `keys`: nothing, or the user's own equality and hash.
+  template <class K, class G, class V, class... Keys>
+  auto looked_up(const G& grouped, const V& value, call_site at, Keys... keys) const {
+    detail::run_limits limits(settings(), "to_lookup", at);
+    auto groups = [&] {
+      if constexpr (std::is_same_v<V, agg::itself>) return grouped.groups(at).as_ordered().to_vector();
+      else return grouped.elements(value, at).as_ordered().to_vector();
+    }();
+    const detail::discarded_if_stopped left(groups);
+    limits.take_over();
+    lookup<K, detail::result_of<V, T>> made(std::move(groups), std::move(keys)...);
+    limits.finished();
+    return made;
+  }
   struct bool_row {  // a std::vector<bool> has no rows side by side
     bool_row(bool v) : value(v) {}  // NOLINT: implicit, it stands for a row
     bool value;
@@ -416,7 +427,7 @@ template <class Derived, class T> class terminals {
   std::string shown(const print_options& options) const {
     std::vector<std::conditional_t<std::is_same_v<T, bool>, bool_row, T>> head;
     std::uint64_t total = 0;
-    visit([&](const T& r) {
+    visit("print", pipe_of().node->where, [&](const T& r) {
       if (total++ < options.rows) head.push_back(r);
     });
     detail::table shown;
@@ -425,79 +436,8 @@ template <class Derived, class T> class terminals {
     shown.type = ir::describe<T>();
     return detail::print_rows(shown, pipe_of(), total, options);
   }
-  template <class Q, class Equal> bool same_rows(const Q& q, const Equal& equal, call_site at) const {
-    auto a = detail::open_cursor(pipe_of(), detail::stopped_by_both(settings(), q.run_settings()), "sequence_equal", at);
-    auto b = detail::open_cursor(q.to_pipe(), detail::stopped_by_both(q.run_settings(), settings()), "sequence_equal", at);
-    detail::row_block x, y;
-    std::size_t i = 0, j = 0;
-    bool same = true, more = true;
-    while (same && more) {
-      bool more_x = true, more_y = true;
-      while (i == x.n && (more_x = a->next(x))) i = 0;
-      while (j == y.n && (more_y = b->next(y))) j = 0;
-      more = i < x.n && j < y.n;
-      if (!more) same = i == x.n && j == y.n && !more_x && !more_y;
-      for (; same && i < x.n && j < y.n; ++i, ++j) same = equal(static_cast<const T*>(x.rows)[i], static_cast<const T*>(y.rows)[j]);
-    }
-    a->finished();
-    b->finished();
-    return same;
-  }
-  template <class R, class Equal> bool same_rows_as_range(const R& range, const Equal& equal, call_site at) const {
-    auto it = range.begin();
-    auto c = detail::open_cursor(pipe_of(), settings(), "sequence_equal", at);
-    detail::row_block b;
-    bool same = true;
-    while (same && c->next(b))
-      for (std::size_t i = 0; same && i < b.n; ++i) same = it != range.end() && equal(static_cast<const T*>(b.rows)[i], *it++);
-    c->finished();
-    return same && it == range.end();
-  }
-  template <class F> void visit(F&& f, function_ref<void(std::uint64_t)> expected = [](std::uint64_t) {}) const {
-    detail::stream(pipe_of(), settings(), expected, [&](const detail::row_block& b) {
-      detail::in_runs(0, b.n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
-        for (; i < end; ++i) f(static_cast<const T*>(b.rows)[i]);
-      });
-      return true;
-    });
-  }
-  template <class, class> friend class terminals;
-  // Of pairs of keys and values.
-  template <class Map, class Reserve> void fill_map(Map& m, const Reserve& reserve) const {
-    visit([&](const T& entry) { m.insert(entry.first, entry.second); }, reserve);
-  }
-  // `keys`: nothing, or the user's own equality and hash.
-  template <class F, class V, class... Keys> auto mapped(const F& key, const V& value, call_site at, Keys... keys) const {
-    using K = detail::result_of<F, T>;
-    using E = detail::result_of<V, T>;
-    detail::run_limits limits(settings(), "to_map", at);
-    map_of<K, E> m;
-    const auto left = m.discarded_if_stopped();
-    const auto reserve = [&](std::uint64_t n) { m.reserve(static_cast<std::size_t>(n)); };
-    const auto add_all = [&] {
-      const auto add = [&](const T& r) {
-        m.insert(K(detail::as_stored<K>(detail::call(key, detail::seen_by<F>(r)))),
-                 E(detail::as_stored<E>(detail::call(value, detail::seen_by<V>(r)))));
-      };
-      visit([&](const T& r) {
-        try {
-          add(r);
-        } catch (const detail::unplaced_error& e) {
-          detail::fail("to_map", e.what(), at);
-        }
-      }, reserve);
-    };
-    if constexpr (detail::wrapper<F>::generic && detail::wrapper<V>::generic) {
-      // Sessions that check run the functions that may trap as those of a select.
-      if (detail::checks_functions(settings())) self().select(detail::key_and_value{key, value}, at, "to_map").fill_map(m, reserve);
-      else add_all();
-    } else {
-      add_all();
-    }
-    limits.take_over();
-    m.seal("to_map", std::move(keys)..., at);
-    limits.finished();
-    return m;
+  template <class F> void visit(const char* verb, call_site at, F&& f) const {
+    detail::visit_rows<T>(pipe_of(), settings(), {verb, at}, f);
   }
   template <class F> bool exists(const F& f, call_site at, const char* label) const {
     return self().where(f, at, label).first_or_none(at, label).has_value();

@@ -39,9 +39,9 @@ void block_puller::peer(const host_id& host, std::string where) {
   peers_[key(host)] = std::move(where);
 }
 
-void block_puller::pull(const task_id& task, const block& wanted) {
+void block_puller::pull(const task_id& task, const block& wanted, block_store::held_block into) {
   const std::lock_guard hold(lock_);
-  requests_.push_back({task, wanted, peers_[key(wanted.at)]});
+  requests_.push_back({task, wanted, std::move(into), peers_[key(wanted.at)]});
   if (idle_ < requests_.size() && threads_.size() < most_at_once) threads_.emplace_back([this] { work(); });
   some_.notify_one();
 }
@@ -53,10 +53,11 @@ void block_puller::work() {
     some_.wait(hold, [&] { return ending_ || !requests_.empty(); });
     --idle_;
     if (ending_) return;
-    const request r = std::move(requests_.front());
+    request r = std::move(requests_.front());
     requests_.pop_front();
     hold.unlock();
     outcome o = pulled(r);
+    r = {};  // a block that did not come is not kept until the next one
     hold.lock();
     if (ending_) return;
     hold.unlock();
@@ -66,25 +67,35 @@ void block_puller::work() {
 }
 
 // False: the connection is of no use any more. An answer is the block that the master was told of, or none.
-bool block_puller::pull_from(connection& to, const request& r, outcome& o, bool by_place) {
-  const pid_t peer = by_place && r.wanted.size.bytes >= least_by_place ? readable_peer(to) : 0;
-  const block_name name{r.wanted.step, r.wanted.attempt, r.wanted.bucket, peer ? handed::by_place : handed::over_socket};
-  if (!to.send(message_kind::pull_block, query_, std::as_bytes(std::span(&name, 1)))) return false;
-  auto pages = std::make_shared<runtime::row_pages>();
+bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
+  pid_t peer = r.wanted.size.bytes >= least_by_place ? readable_peer(to) : 0;
+  block_name name{r.wanted.step, r.wanted.attempt, r.wanted.bucket};
+  const auto ask = [&] {
+    name.how = peer ? handed::by_place : handed::over_socket;
+    return to.send(message_kind::pull_block, query_, std::as_bytes(std::span(&name, 1)));
+  };
   block_size came;
-  // Bytes beyond the size of the block take no memory.
-  const auto next_page = [&](std::uint64_t rows, std::uint64_t bytes) -> runtime::row_page* {
-    if (bytes > r.wanted.size.bytes - came.bytes) return nullptr;
-    return &pages->emplace_back(runtime::row_page{pool_.allocate(bytes), rows});
+  // None: more than the block has, which takes no memory; or a page of nothing, of which there might be any number.
+  const auto next_page = [&](std::uint64_t rows, std::uint64_t bytes) -> std::optional<runtime::row_page> {
+    const block_size& all = r.wanted.size;
+    if (!rows || !bytes || rows > all.rows - came.rows || bytes > all.bytes - came.bytes) return std::nullopt;
+    return runtime::row_page{pool_.allocate(bytes), rows};
   };
-  const auto end = [&] {
-    if (came == r.wanted.size) o.pages = std::move(pages);
-    return true;
+  const auto take = [&](runtime::row_page page) {
+    add(came, page, checksum_of(page));
+    ++name.first_page;
+    runtime::row_pages one;
+    one.push_back(std::move(page));
+    runtime::page_store::add(r.into, std::move(one));
   };
+  if (!ask()) return false;
   while (const auto m = to.receive_head()) {
     if (m->query != query_) return false;
     if (m->kind == message_kind::block_gone) return o.gone = m->bytes == 0;
-    if (m->kind == message_kind::block_end) return m->bytes == 0 && end();
+    if (m->kind == message_kind::block_end) {
+      if (came == r.wanted.size) o.pages = r.into;
+      return m->bytes == 0;
+    }
     if (m->kind == message_kind::block_failed) {
       const auto why = m->bytes <= longest_reason ? to.receive_rest(*m) : std::nullopt;
       if (!why) return false;
@@ -92,22 +103,26 @@ bool block_puller::pull_from(connection& to, const request& r, outcome& o, bool 
       return true;
     }
     if (m->kind == message_kind::block_places && peer) {
+      if (m->bytes / sizeof(page_place) > r.wanted.size.rows) return false;
       const auto places = to.receive_rest(*m);
-      if (!places) return false;
-      for (byte_reader from(places->bytes); from.left();) {
+      if (!places || places->bytes.empty()) return false;
+      for (byte_reader from(places->bytes); peer && from.left();) {
         const auto place = from.get<page_place>();
-        runtime::row_page* const page = ending_ ? nullptr : next_page(place.rows, place.bytes);
+        std::optional<runtime::row_page> page;
+        if (!ending_) page = next_page(place.rows, place.bytes);
         if (!page) return false;
-        if (read_peer(peer, place.address, page->bytes.span<std::byte>()) != peer_read::whole) return pull_from(to, r, o, false);
-        add(came, *page, checksum_of(*page));
+        if (read_peer(peer, place.address, page->bytes.span<std::byte>()) == peer_read::whole) take(std::move(*page));
+        else peer = 0;
       }
-      return to.send(message_kind::block_read, query_, {}) && end();
+      // The rest comes over the socket where a place could not be read.
+      if (peer ? !to.send(message_kind::block_read, query_, {}) : !ask()) return false;
+      continue;
     }
     page_header h;
     if (m->kind != message_kind::page || m->bytes < sizeof h || !to.receive_bytes(std::as_writable_bytes(std::span(&h, 1)))) return false;
-    runtime::row_page* const page = next_page(h.rows, m->bytes - sizeof h);
+    auto page = next_page(h.rows, m->bytes - sizeof h);
     if (!page || !to.receive_bytes(page->bytes.span<std::byte>())) return false;
-    add(came, *page, checksum_of(*page));
+    take(std::move(*page));
   }
   return false;
 }

@@ -2,7 +2,7 @@
 //
 //   block_puller pulls(query, connections, pool, [](block_puller::outcome o) { ... });
 //   pulls.peer({2, 1}, "unix:@...");                    // where the host listens
-//   pulls.pull(task, wanted);
+//   pulls.pull(task, wanted, store.make());             // its pages go there as they come, and from there to files
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class block_puller {
   struct outcome {
     task_id task;
     block wanted;
-    std::shared_ptr<runtime::row_pages> pages;
+    block_store::held_block pages;
     bool gone = false;
     std::exception_ptr error;
     std::uint32_t milliseconds = 0;  // that it took, if there are no pages
@@ -41,18 +41,19 @@ class block_puller {
   block_puller& operator=(const block_puller&) = delete;
 
   void peer(const host_id& host, std::string where);
-  void pull(const task_id& task, const block& wanted);
+  void pull(const task_id& task, const block& wanted, block_store::held_block into);
 
  private:
   static constexpr std::size_t most_at_once = 3;
   struct request {
     task_id task;
     block wanted;
+    block_store::held_block into;
     std::string from;
   };
   void work();
   outcome pulled(const request& r);
-  bool pull_from(connection& to, const request& r, outcome& o, bool by_place = true);
+  bool pull_from(connection& to, const request& r, outcome& o);
   static std::pair<std::uint32_t, std::uint32_t> key(const host_id& h) { return {h.partition, h.incarnation}; }
 
   const std::uint64_t query_;

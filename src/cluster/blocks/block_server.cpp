@@ -36,13 +36,30 @@ void block_server::close(std::uint64_t query) {
     stores_.erase(found);
   }
 }
-shared_pages block_server::find(std::uint64_t query, const block_name& b) {
+
+// The block that a peer asked for last.
+struct block_server::wanted_pages {
   std::shared_ptr<const block_store> store;
+  block_store::held_block block;  // null: it is not here
+  std::size_t next = 0;
+  bool by_place = false;
+  std::vector<shared_page> read_there;  // by the peer, until its next message
+
+  shared_page page() {
+    shared_page p = runtime::page_store::read(block, next);
+    ++next;
+    return p;
+  }
+};
+
+block_server::wanted_pages block_server::find(std::uint64_t query, const block_name& b) {
+  wanted_pages w{nullptr, nullptr, b.first_page, b.how == handed::by_place, {}};
   {
     const std::lock_guard hold(lock_);
-    if (const auto found = stores_.find(query); found != stores_.end()) store = found->second;
+    if (const auto found = stores_.find(query); found != stores_.end()) w.store = found->second;
   }
-  return store ? store->find(b.step, b.attempt, b.bucket) : nullptr;
+  if (w.store) w.block = w.store->find_held(b.step, b.attempt, b.bucket);
+  return w;
 }
 
 void block_server::accept() {
@@ -55,52 +72,55 @@ void block_server::accept() {
       }
       p->serves.join();
       p = peers_.erase(p);
+      --n_peers_;
     }
     if (!came) continue;
     peer& p = peers_.emplace_back(came->fd.release());
+    ++n_peers_;
     p.serves = std::thread([this, &p] { serve(p); });
   }
 }
 
-bool block_server::send_pages(peer& p, std::uint64_t query, const runtime::row_pages& pages) {
-  for (const runtime::row_page& page : pages) {
-    const page_header h{page.rows};
-    if (!p.to.send(message_kind::page, query, std::as_bytes(std::span(&h, 1)), {page.bytes.as<const std::byte>(), page.bytes.size()}))
-      return false;
+// Over its socket a peer gets the rest of the block, by place as much as may stay in memory meanwhile. False: it has gone.
+bool block_server::answer(peer& p, std::uint64_t query, wanted_pages& w) {
+  std::vector<page_place> places;
+  std::size_t bytes = 0;
+  try {
+    if (!w.block) return p.to.send(message_kind::block_gone, query, {});
+    const std::size_t share = w.by_place ? w.store->share_of(n_peers_) : 0;
+    while (const shared_page page = w.page()) {
+      if (w.by_place) {
+        if (!places.empty() && bytes + page->bytes.size() > share) {
+          --w.next;
+          break;
+        }
+        bytes += page->bytes.size();
+        places.push_back({page->rows, reinterpret_cast<std::uint64_t>(page->bytes.data()), page->bytes.size()});
+        w.read_there.push_back(page);
+        continue;
+      }
+      const page_header h{page->rows};
+      if (!p.to.send(message_kind::page, query, std::as_bytes(std::span(&h, 1)), {page->bytes.as<const std::byte>(), page->bytes.size()}))
+        return false;
+    }
+  } catch (const resource_error& e) {  // a page's file does not give it back, or memory has no room for it
+    const std::string trouble = e.what();
+    w.read_there.clear();
+    return p.to.send(message_kind::block_failed, query, std::as_bytes(std::span(trouble)));
   }
-  return p.to.send(message_kind::block_end, query, {});
+  if (places.empty()) return p.to.send(message_kind::block_end, query, {});
+  return p.to.send(message_kind::block_places, query, std::as_bytes(std::span(places)));
 }
 
 void block_server::serve(peer& p) {
   try {
-    shared_pages read_there;  // by the peer, until its next message
+    wanted_pages wanted;
     while (const auto m = p.to.receive()) {
-      read_there.reset();
-      if (m->kind == message_kind::block_read) continue;
-      if (m->kind != message_kind::pull_block) break;
-      const auto wanted = byte_reader(m->bytes).get<block_name>();
-      shared_pages pages;
-      std::string trouble;
-      try {
-        pages = find(m->query, wanted);
-      } catch (const resource_error& e) {  // its file does not give it back, or memory has no room for it
-        trouble = e.what();
-      }
-      bool taken = false;
-      if (!trouble.empty()) {
-        taken = p.to.send(message_kind::block_failed, m->query, std::as_bytes(std::span(trouble)));
-      } else if (!pages) {
-        taken = p.to.send(message_kind::block_gone, m->query, {});
-      } else if (wanted.how == handed::by_place) {
-        std::vector<page_place> places;
-        for (const runtime::row_page& page : *pages)
-          places.push_back({page.rows, reinterpret_cast<std::uint64_t>(page.bytes.data()), page.bytes.size()});
-        read_there = pages;
-        taken = p.to.send(message_kind::block_places, m->query, std::as_bytes(std::span(places)));
-      } else {
-        taken = send_pages(p, m->query, *pages);
-      }
-      if (!taken) break;
+      wanted.read_there.clear();
+      if (m->kind == message_kind::pull_block) wanted = find(m->query, byte_reader(m->bytes).get<block_name>());
+      else if (m->kind != message_kind::block_read || !wanted.block) break;
+      if (!answer(p, m->query, wanted)) break;
+      if (wanted.read_there.empty()) wanted = {};  // that was all; its query may give it up
     }
   } catch (const std::exception&) {  // what came was no request
   }

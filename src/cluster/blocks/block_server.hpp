@@ -4,7 +4,7 @@
 //   server.open(query, store);                   // until close(query)
 //   others connect to server.where()
 //
-// Each connection has a thread. Pages go out as fast as their reader takes them: what it has not read stays here.
+// Each connection has a thread. Pages go out as fast as their reader takes them: what it has not read stays here, in memory or in a file.
 #pragma once
 
 #include <atomic>
@@ -25,13 +25,13 @@ namespace query::cluster {
 
 // Of messages about blocks: which one is wanted and how, and what precedes the bytes of a page. The size of a block, which the master has
 // told, includes a checksum of all of its pages. A process of the same machine may ask for the places of pages instead, and reads them
-// itself: they stay until its next message, or its end.
+// itself: they stay until its next message, or its end. It is told some at a time: block_read asks for more.
 enum class handed : std::uint32_t { over_socket, by_place };
 struct block_name {
   step_id step = 0;
   std::uint32_t attempt = 0, bucket = 0;
   handed how = handed::over_socket;
-  std::uint32_t unused = 0;
+  std::uint32_t first_page = 0;
 };
 struct page_header {
   std::uint64_t rows = 0;
@@ -58,10 +58,11 @@ class block_server {
     std::atomic<bool> ended{false};
     std::thread serves{};
   };
+  struct wanted_pages;
   void accept();
   void serve(peer& p);
-  bool send_pages(peer& p, std::uint64_t query, const runtime::row_pages& pages);
-  shared_pages find(std::uint64_t query, const block_name& b);
+  wanted_pages find(std::uint64_t query, const block_name& b);
+  bool answer(peer& p, std::uint64_t query, wanted_pages& wanted);
 
   transport::listener listener_;
   const transport::wake_signal wake_;
@@ -69,6 +70,7 @@ class block_server {
   std::mutex lock_;
   std::unordered_map<std::uint64_t, std::shared_ptr<const block_store>> stores_;
   std::list<peer> peers_;
+  std::atomic<std::size_t> n_peers_{0};
   std::thread accepts_;
 };
 

@@ -2,7 +2,7 @@
 // temporary files where memory has no room (runtime/page_store.hpp), and come back when they are pulled. Of any thread.
 //
 //   store.keep(step, attempt, pages);                      // a bucket for each receiver, or one for all
-//   auto pages = store.find(wanted);                       // null: not here, or not of that attempt
+//   auto block = store.find_held(step, attempt, bucket);   // null: not here, or not of that attempt
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace query::cluster {
 
-using shared_pages = std::shared_ptr<const runtime::row_pages>;
+using shared_page = std::shared_ptr<const runtime::row_page>;
 
 inline std::uint64_t checksum_of(const runtime::row_page& p) { return runtime::checksum(p.bytes.as<const char>(), p.bytes.size()); }
 // Of a block, page by page.
@@ -52,11 +52,6 @@ class block_store {
     const std::lock_guard hold(lock_);
     std::swap(all_[step], made);
   }
-  // In memory, as long as somebody has them. Throws resource_error where that has no room, or a file does not give them back.
-  shared_pages find(step_id step, std::uint32_t attempt, std::uint32_t bucket) const {
-    const held_block found = find_held(step, attempt, bucket);
-    return found ? runtime::page_store::read(found) : nullptr;
-  }
   held_block find_held(step_id step, std::uint32_t attempt, std::uint32_t bucket) const {
     const std::lock_guard hold(lock_);
     const auto found = all_.find(step);
@@ -70,6 +65,8 @@ class block_store {
     if (found == all_.end() || found->second.attempt != attempt || bucket >= found->second.buckets.size()) return nullptr;
     return std::move(found->second.buckets[bucket]);
   }
+  // The bytes of pages that each of n readers may hold at once.
+  std::size_t share_of(std::size_t n) const { return pages_->share_of(n); }
   void forget(step_id step) {
     held gone;
     const std::lock_guard hold(lock_);

@@ -19,7 +19,8 @@ std::atomic<bool> refused{false};
 
 }  // namespace
 
-pid_t readable_peer(const connection& to) { return !refused && is_wanted() ? to.peer_process() : 0; }
+bool reads_peer_memory() { return !refused && is_wanted(); }
+pid_t readable_peer(const connection& to) { return reads_peer_memory() ? to.peer_process() : 0; }
 
 peer_read read_peer(pid_t process, std::uint64_t address, std::span<std::byte> into) {
   while (!into.empty()) {

@@ -14,6 +14,7 @@
 
 namespace query::cluster {
 
+bool reads_peer_memory();  // as far as this process knows
 // 0: the peer is on another machine, or its memory cannot be read.
 pid_t readable_peer(const connection& to);
 

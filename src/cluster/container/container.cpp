@@ -112,6 +112,7 @@ class partition_here {
         return handle(other_block{r.task, r.block});
       }
       case message_kind::drop: return handle(no_longer_read{from.get<step_id>()});
+      case message_kind::give_up: return handle(given_up{from.get<step_id>()});
       default: throw cluster_error("cluster: a message that no container knows");
     }
   }
@@ -176,7 +177,7 @@ class partition_here {
     }
   }
   void act(const pull& p) {
-    if (p.what.at != me_) return pulls_.pull(p.task, p.what);
+    if (p.what.at != me_) return pulls_.pull(p.task, p.what, work_->new_block());
     auto mine = work_->blocks()->find_held(p.what.step, p.what.attempt, p.what.bucket);
     if (!mine) return handle(not_pulled{p.task, p.what, true});
     work_->arrived(p.task, p.what, std::move(mine));
@@ -189,7 +190,7 @@ class partition_here {
   void came(block_puller::outcome o) {
     if (o.error) say_failed(o.task, in_name_of(o.task, o.error));
     if (!o.pages) return handle(not_pulled{o.task, o.wanted, o.gone, o.milliseconds});
-    work_->arrived(o.task, o.wanted, std::move(*o.pages));
+    work_->arrived(o.task, o.wanted, std::move(o.pages));
     handle(pulled{o.task, o.wanted});
   }
 
@@ -201,7 +202,7 @@ class partition_here {
       number = vertices_[t.step];
     }
     try {
-      executor_->in_name_of(vertex_at(number), [&] { std::rethrow_exception(e); });
+      executor_->in_name_of(vertex_at(number % plan_.graph->vertices.size()), [&] { std::rethrow_exception(e); });
     } catch (...) {
       return std::current_exception();
     }
@@ -258,6 +259,7 @@ class partition_here {
     const program here = program::matching(read_modules(from));
     me_ = from.get<host_id>();
     context_.verify = from.get<std::uint8_t>() != 0;
+    cancel_.check_divisions(from.get<std::uint8_t>() != 0);
     const auto left_to_joins = read_list<std::uint64_t>(from), kept_as = read_list<std::uint64_t>(from),
                surely_cached = read_list<std::uint64_t>(from), gone = read_list<std::uint64_t>(from);
     context_.partition = me_.partition;

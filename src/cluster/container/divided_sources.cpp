@@ -1,5 +1,7 @@
 #include "cluster/container/divided_sources.hpp"
 
+#include <algorithm>
+
 #include "planner/cluster_graph.hpp"
 #include "runtime/partition_bounds.hpp"
 
@@ -11,10 +13,10 @@ std::vector<runtime::row_range> divide_sources(planner::machine_graph& g, std::s
   std::vector<runtime::row_range> parts;
   const auto divide = [&](branch& b, int partitions) {
     if (partitions == 1 || !planner::is_divided(b)) return;
-    const bool range = planner::is_range(*b.source);
-    if (which == divided::ranges && !range) return;
+    const bool made = planner::is_made_in_parts(*b.source);
+    if (which == divided::ranges && !made) return;
     std::uint64_t rows = b.source->count;
-    if (!range) {
+    if (!made) {
       detail::row_block whole;
       b.source->view(b.source->source.get(), whole);
       rows = whole.n;
@@ -24,7 +26,7 @@ std::vector<runtime::row_range> divide_sources(planner::machine_graph& g, std::s
     b.source = parts.back().node();
   };
   for (const auto& v : g.vertices)
-    for (branch& b : v->inputs) divide(b, v->partitions);
+    for (branch& b : v->inputs) divide(b, std::max(v->partitions, v->variable_partitions));
   divide(g.result, g.result_partitions);
   return parts;
 }

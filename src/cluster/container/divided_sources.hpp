@@ -11,7 +11,7 @@
 
 namespace query::cluster {
 
-// In another process, sources in memory are its own part of the rows already; ranges are sent as a whole.
+// In another process, sources in memory are its own part of the rows already; ranges and repeated values are sent as a whole.
 enum class divided { all, ranges };
 
 std::vector<runtime::row_range> divide_sources(planner::machine_graph& g, std::size_t partition, divided which);

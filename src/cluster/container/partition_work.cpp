@@ -5,7 +5,9 @@
 
 #include <query/errors.hpp>
 
+#include "cluster/container/written_name.hpp"
 #include "cluster/sent_pages.hpp"
+#include "runtime/written_rows.hpp"
 
 namespace query::cluster {
 
@@ -27,24 +29,57 @@ runtime::row_pages get_pages(byte_reader& from, runtime::buffer_pool& pool) {
 }
 
 const planner::vertex& partition_work::vertex(std::uint64_t number) const {
-  if (number >= graph_->vertices.size()) number -= graph_->vertices.size();
-  if (number >= graph_->vertices.size()) throw cluster_error("cluster: a vertex is not there");
-  return *graph_->vertices[number];
+  if (graph_->vertices.empty()) throw cluster_error("cluster: a vertex is not there");
+  return *graph_->vertices[number % graph_->vertices.size()];
 }
+
+// While a task runs: the variables of a loop that it reads, where functions and branches find them. A task of the body reads one, of the
+// round; a task of the condition reads two.
+class partition_work::variables_in_place {
+ public:
+  variables_in_place(const partition_work& of, const task& t) : context_(of.context_) {
+    std::vector<const variable*> read;
+    for (const step_id s : t.reads)  // in their order
+      if (const auto known = of.variables_.find(s); known != of.variables_.end()) read.push_back(&known->second);
+    if (read.empty()) return;
+    const detail::logical& n = *read.front()->loop->node;
+    if (read.size() == 1) put(n.slot, *read.front());
+    if (read.size() < 2) return;
+    put(n.previous_slot, *read.front());
+    put(n.next_slot, *read.back());
+  }
+  ~variables_in_place() {
+    for (const std::uint64_t slot : slots_) context_->variables.erase(slot);
+  }
+  variables_in_place(const variables_in_place&) = delete;
+  variables_in_place& operator=(const variables_in_place&) = delete;
+
+ private:
+  void put(std::uint64_t slot, const variable& v) {
+    context_->variables[slot] = v.rows;
+    slots_.push_back(slot);
+  }
+  runtime::run_context* context_;
+  std::vector<std::uint64_t> slots_;
+};
 
 task_result partition_work::work(const task& t) {
   task_result r;
-  const bool of_result = t.does == work::fold || t.does == work::verify;
+  const bool of_result = t.does == work::fold || t.does == work::verify || t.does == work::write;
   const planner::vertex* const v = of_result ? nullptr : &vertex(t.vertex);
+  const variables_in_place variables(*this, t);
+  if (t.does == work::hold) return hold(t, r), r;
+  if (v && is_variable(t.vertex, *graph_)) return work_on_variable(*v, t, r), r;
   byte_reader argument(t.argument);
   byte_writer answer;
   switch (t.does) {
     case work::run: runs_->run_here(*v); break;
-    case work::count: r.rows = exchanges_.run(*v); break;
+    case work::count: r.rows = exchanges_.run(*v, t.reads); break;
     case work::sample:
-      put_pages(answer, exchanges_.sample(*v, static_cast<std::size_t>(argument.get<std::uint64_t>()))); break;
+      put_pages(answer, exchanges_.sample(*v, t.reads, static_cast<std::size_t>(argument.get<std::uint64_t>()))); break;
     case work::send: send(*v, t, r); break;
     case work::receive: receive(*v, t); break;
+    case work::hold: break;
     case work::fold: {
       const auto k = argument.get<detail::fold_kind>();
       auto state = argument.get<detail::fold_state>();
@@ -55,10 +90,51 @@ task_result partition_work::work(const task& t) {
     case work::find:
     case work::look:
     case work::place: of_file(*v, t, answer); break;
+    case work::write: write(t, r, answer); break;
     case work::verify: session_->cpu->verify(graph_->result, graph_->captures, *context_); break;
   }
   r.answer = answer.take();
   return r;
+}
+
+void put_sink(byte_writer& to, const data::folder_sink& sink) {
+  to.put(sink.format);
+  const csv_options& o = sink.options;
+  for (const char c : {o.delimiter, o.quote}) to.put(c);
+  for (const bool b : {o.header, o.trim}) to.put(std::uint8_t{b});
+  to.put_text(o.null_text);
+  to.put(std::uint64_t{o.columns.size()});
+  for (const csv_column& c : o.columns) {
+    to.put_text(c.field);
+    to.put_text(c.column);
+  }
+  to.put_text(sink.folder);
+  to.put_text(sink.place);
+}
+data::folder_sink get_sink(byte_reader& from) {
+  data::folder_sink sink;
+  sink.format = from.get<data::file_format>();
+  csv_options& o = sink.options;
+  for (char* c : {&o.delimiter, &o.quote}) *c = from.get<char>();
+  for (bool* b : {&o.header, &o.trim}) *b = from.get<std::uint8_t>() != 0;
+  o.null_text = from.get_text();
+  for (std::size_t n = from.get_count(2 * sizeof(std::uint64_t)); n; --n) {
+    std::string field = from.get_text();
+    o.columns.push_back({std::move(field), from.get_text()});
+  }
+  sink.folder = from.get_text();
+  sink.place = from.get_text();
+  return sink;
+}
+
+void partition_work::write(const task& t, task_result& r, byte_writer& answer) {
+  byte_reader argument(t.argument);
+  const data::folder_sink sink = get_sink(argument);
+  const std::string name = written_name(argument.get_text(), t.id);
+  const data::written_file file = runtime::write_rows(*graph_, sink, name, *session_->cpu, *context_);
+  r.rows = file.rows;
+  answer.put_text(file.name);
+  answer.put(file.bytes);
 }
 
 void partition_work::of_file(const planner::vertex& v, const task& t, byte_writer& answer) {
@@ -74,23 +150,42 @@ void partition_work::of_file(const planner::vertex& v, const task& t, byte_write
   }
 }
 
-// The argument: how many receivers there are, and where the ranges of an exchange by range begin.
+// The argument: how many receivers there are, who gets the rows, where the ranges of an exchange by range begin, and of rows that the
+// master hands on in order how many bytes a block has, or a page if that is larger; 0: all.
 void partition_work::send(const planner::vertex& v, const task& t, task_result& r) {
   byte_reader from(t.argument);
   const auto receivers = from.get<std::uint64_t>();
   if (receivers > static_cast<std::uint64_t>(graph_->partitions)) throw cluster_error("cluster: partitions that are not there");
+  const auto to = from.get<sent_to>();
   const runtime::row_pages begins = get_pages(from, context_->pool);
+  const auto piece = from.get<std::uint64_t>();
   std::vector<block_store::held_block> held;
-  while (held.size() < runtime::buckets_of(v, static_cast<std::size_t>(receivers))) held.push_back(pages_->make());
+  const std::size_t buckets = to == sent_to::all ? 1 : runtime::buckets_of(v, static_cast<std::size_t>(receivers));
+  if (to == sent_to::itself && t.id.partition >= buckets) throw cluster_error("cluster: rows cannot stay where they are");
+  while (held.size() < buckets) held.push_back(pages_->make());
   r.blocks.resize(held.size());
   const auto wanted = [&](std::size_t b) {
     return t.only.empty() || held.size() == 1 || std::find(t.only.begin(), t.only.end(), b) != t.only.end();
   };
-  exchanges_.send(v, static_cast<std::size_t>(receivers), begins, [&](std::size_t b, runtime::row_pages pages) {
+  exchanges_.send(v, t.reads, static_cast<std::size_t>(receivers), begins, [&](std::size_t b, runtime::row_pages pages) {
+    if (to != sent_to::as_planned) b = to == sent_to::all ? 0 : t.id.partition;
     std::vector<std::uint64_t> checksums(pages.size());
     const auto look = [&](std::size_t i) { checksums[i] = checksum_of(pages[i]); };
     if (pages.size() == 1) look(0);  // a task of its own may have made it
     else context_->scheduler.for_each(pages.size(), look, context_->cancel);
+    if (piece) {
+      for (std::size_t i = 0; i < pages.size(); ++i) {
+        if (r.blocks.back().bytes && r.blocks.back().bytes + pages[i].bytes.size() > piece) {
+          r.blocks.emplace_back();
+          held.push_back(pages_->make());
+        }
+        add(r.blocks.back(), pages[i], checksums[i]);
+        runtime::row_pages one;
+        one.push_back(std::move(pages[i]));
+        pages_->add(held.back(), std::move(one));
+      }
+      return;
+    }
     // Of all buckets: the master compares those, too, that nobody wants.
     for (std::size_t i = 0; i < pages.size(); ++i) add(r.blocks[b], pages[i], checksums[i]);
     if (wanted(b)) pages_->add(held[b], std::move(pages));
@@ -98,42 +193,111 @@ void partition_work::send(const planner::vertex& v, const task& t, task_result& 
   blocks_->keep(t.id.step, t.id.attempt, std::move(held));
 }
 
-// Receivers have the rows in the order of senders, so that what was in order in partitions one after the other is in order in each of them.
-void partition_work::receive(const planner::vertex& v, const task& t) {
-  // A sender's block after the other: those before it have gone.
-  struct feed final : runtime::page_feed {
-    std::vector<block_store::held_block> all;
-    std::uint64_t n = 0, n_bytes = 0;
-    std::size_t at = 0;
-    shared_pages now;
-    std::vector<const runtime::row_page*> pages;
-    std::uint64_t rows() const override { return n; }
-    std::uint64_t bytes() const override { return n_bytes; }
-    std::span<const runtime::row_page* const> next() override {
-      now = nullptr;
-      pages.clear();
-      while (pages.empty() && at < all.size()) {
-        now = runtime::page_store::read(std::exchange(all[at++], nullptr));
-        for (const runtime::row_page& p : *now) pages.push_back(&p);
-      }
-      return pages;
-    }
-  } from;
-  {
-    const std::lock_guard hold(lock_);
+namespace {
+
+// A sender's block after the other, as many pages at once as memory has room for beside what is made of them.
+struct blocks_feed final : runtime::page_feed {
+  std::vector<block_store::held_block> all;
+  const std::size_t at_once;  // bytes
+  std::uint64_t n = 0, n_bytes = 0;
+  std::size_t at = 0, first = 0, page = 0;  // in block `at`, pages [first, page) are those handed out
+  std::vector<shared_page> now;
+  std::vector<const runtime::row_page*> pages;
+  blocks_feed(std::vector<block_store::held_block> held, const task& t, std::size_t bytes_at_once)
+      : all(std::move(held)), at_once(bytes_at_once) {
     for (const block& b : t.blocks) {
-      auto found = inbox_.extract(of(t.id, b));
-      if (!found) throw internal_error("query: a block that a task needs is not here");
-      from.all.push_back(std::move(found.mapped()));
-      from.n += b.size.rows;
-      from.n_bytes += b.size.bytes;
+      n += b.size.rows;
+      n_bytes += b.size.bytes;
     }
   }
+  std::uint64_t rows() const override { return n; }
+  std::uint64_t bytes() const override { return n_bytes; }
+  std::span<const runtime::row_page* const> next() override {
+    now.clear();
+    pages.clear();
+    // A block that nobody else holds: what has been read need not go to a file.
+    if (page && all[at].use_count() == 1)
+      for (std::size_t i = first; i < page; ++i) runtime::page_store::drop(all[at], i);
+    first = page;
+    for (std::size_t bytes = 0; at < all.size() && bytes < at_once;) {
+      if (shared_page p = runtime::page_store::read(all[at], page)) {
+        ++page;
+        bytes += p->bytes.size();
+        pages.push_back(p.get());
+        now.push_back(std::move(p));
+        continue;
+      }
+      all[at++] = nullptr;
+      first = page = 0;
+      if (!pages.empty()) break;
+    }
+    return pages;
+  }
+};
+
+}  // namespace
+
+// In the order of senders.
+std::vector<block_store::held_block> partition_work::taken(const task& t) {
+  std::vector<block_store::held_block> all;
+  const std::lock_guard hold(lock_);
+  for (const block& b : t.blocks) {
+    auto found = inbox_.extract(of(t.id, b));
+    if (!found) throw internal_error("query: a block that a task needs is not here");
+    all.push_back(std::move(found.mapped()));
+  }
+  return all;
+}
+
+// Receivers have the rows in the order of senders, so that what was in order in partitions one after the other is in order in each of them.
+void partition_work::receive(const planner::vertex& v, const task& t) {
+  blocks_feed from(taken(t), t, pages_->share_of(1));
   exchanges_.receive(v, from);
+}
+
+void partition_work::hold(const task& t, task_result& r) {
+  for (const block& b : t.blocks) r.blocks.push_back(b.size);
+  blocks_->keep(t.id.step, t.id.attempt, taken(t));
+}
+
+void partition_work::work_on_variable(const planner::vertex& loop, const task& t, task_result& r) {
+  runtime::vertex_rows rows;
+  switch (t.does) {
+    case work::run: {
+      const auto from = byte_reader(t.argument).get<variable_from>();
+      const planner::branch& b = from == variable_from::body ? loop.body_result : loop.inputs.front();
+      rows = session_->cpu->keep(b, loop.captures, *context_);
+      break;
+    }
+    case work::receive: {
+      blocks_feed from(taken(t), t, pages_->share_of(1));
+      rows = session_->cpu->receive_rows(loop.row(), from, *context_);
+      break;
+    }
+    case work::send: return send_variable(loop, t, r);
+    default: throw cluster_error("cluster: work that no variable of a loop has");
+  }
+  r.rows = rows.here() ? rows.rows.n : rows.kept->size();
+  variables_[t.id.step] = {&loop, std::move(rows)};
+}
+
+void partition_work::send_variable(const planner::vertex& loop, const task& t, task_result& r) {
+  const auto known = t.reads.empty() ? variables_.end() : variables_.find(t.reads.front());
+  if (known == variables_.end()) throw internal_error("query: the variable of a loop is not here");
+  block_store::held_block held = pages_->make();
+  r.blocks.resize(1);
+  context_->tables[&loop] = known->second.rows;
+  session_->cpu->send_rows(loop, known->second.rows, 1, nullptr, [&](std::size_t, runtime::row_pages pages) {
+    for (const runtime::row_page& p : pages) add(r.blocks.front(), p, checksum_of(p));
+    pages_->add(held, std::move(pages));
+  }, *context_);
+  context_->tables.erase(&loop);
+  blocks_->keep(t.id.step, t.id.attempt, {std::move(held)});
 }
 
 void partition_work::forget(const forget_rows& gone) {
   if (gone.in_blocks) blocks_->forget(gone.step);
+  else if (is_variable(gone.vertex, *graph_)) variables_.erase(gone.step);
   else if (gone.vertex < graph_->vertices.size()) context_->tables.erase(&vertex(gone.vertex));
 }
 

@@ -19,6 +19,7 @@
 #include "cluster/bytes.hpp"
 #include "cluster/container/task_queue.hpp"
 #include "cluster/master/tasks.hpp"
+#include "data/file_source.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/exchange_side.hpp"
 #include "runtime/executor.hpp"
@@ -33,8 +34,20 @@ namespace query::cluster {
 void put_pages(byte_writer& to, const runtime::row_pages& pages);
 runtime::row_pages get_pages(byte_reader& from, runtime::buffer_pool& pool);
 
+// Where to a task writes rows.
+void put_sink(byte_writer& to, const data::folder_sink& sink);
+data::folder_sink get_sink(byte_reader& from);
+
 // The parts of files have numbers of vertices of their own, behind those of the graph.
 inline std::uint64_t number_of_part(std::uint64_t vertex, const planner::machine_graph& g) { return vertex + g.vertices.size(); }
+
+// So have the variables of loops in each of their rounds, where they lie in partitions.
+inline std::uint64_t number_of_variable(std::uint64_t vertex, std::uint64_t round, const planner::machine_graph& g) {
+  return vertex + (round + 2) * g.vertices.size();
+}
+inline bool is_variable(std::uint64_t number, const planner::machine_graph& g) { return number >= 2 * g.vertices.size(); }
+// Of a task that makes one: of the rows that the loop begins with, or of those that the body gave.
+enum class variable_from : std::uint8_t { first_rows, body };
 
 class partition_work {
  public:
@@ -57,8 +70,8 @@ class partition_work {
   runtime::exchange_side& exchanges() { return exchanges_; }
 
   // Any thread may call these.
-  void arrived(const task_id& t, const block& b, runtime::row_pages pages) { arrived(t, b, pages_->make(std::move(pages))); }
-  void arrived(const task_id& t, const block& b, block_store::held_block held);  // of a partition of this process
+  block_store::held_block new_block() { return pages_->make(); }  // for pages that come from another process
+  void arrived(const task_id& t, const block& b, block_store::held_block held);
   void discard(const task_id& t, const block& b);
   const std::shared_ptr<block_store>& blocks() const { return blocks_; }
 
@@ -67,8 +80,13 @@ class partition_work {
   static name of(const task_id& t, const block& b) { return {t.step, t.attempt, b.at.partition, b.at.incarnation, b.attempt}; }
   const planner::vertex& vertex(std::uint64_t number) const;
   void of_file(const planner::vertex& v, const task& t, byte_writer& answer);
+  void write(const task& t, task_result& r, byte_writer& answer);
   void send(const planner::vertex& v, const task& t, task_result& r);
   void receive(const planner::vertex& v, const task& t);
+  std::vector<block_store::held_block> taken(const task& t);
+  void hold(const task& t, task_result& r);
+  void work_on_variable(const planner::vertex& loop, const task& t, task_result& r);
+  void send_variable(const planner::vertex& loop, const task& t, task_result& r);
 
   const planner::machine_graph* graph_;
   runtime::session_state* session_;
@@ -77,6 +95,12 @@ class partition_work {
   runtime::exchange_side exchanges_;
   const std::shared_ptr<runtime::page_store> pages_;  // what is sent and received
   const std::shared_ptr<block_store> blocks_;
+  struct variable {
+    const planner::vertex* loop = nullptr;
+    runtime::vertex_rows rows;
+  };
+  std::map<step_id, variable> variables_;  // by the step that made it
+  class variables_in_place;
   std::mutex lock_;
   std::map<name, block_store::held_block> inbox_;
 };

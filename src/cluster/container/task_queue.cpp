@@ -23,7 +23,8 @@ void task_queue::on(const task& e, queue_actions& out) {
       if (earlier->blocks[i] == state::here) out.push_back(discard{earlier->task.id, earlier->task.blocks[i]});
     entries_.erase(earlier);
   }
-  entries_.push_back({e, std::vector<state>(e.blocks.size(), state::wanted)});
+  entries_.push_back({e, {}});
+  for (const block& b : e.blocks) entries_.back().blocks.push_back(b.attempt ? state::wanted : state::expected);
 }
 
 void task_queue::on(const other_block& e, queue_actions& out) {
@@ -42,6 +43,16 @@ void task_queue::on(const other_block& e, queue_actions& out) {
 }
 
 void task_queue::on(const no_longer_read& e, queue_actions&) { dropped_.insert(e.step); }
+
+void task_queue::on(const given_up& e, queue_actions& out) {
+  std::erase_if(entries_, [&](const entry& w) {
+    if (w.task.id.step != e.step || w.working) return false;
+    for (std::size_t i = 0; i < w.blocks.size(); ++i)
+      if (w.blocks[i] == state::here) out.push_back(discard{w.task.id, w.task.blocks[i]});
+    return true;
+  });
+  dropped_.insert(e.step);
+}
 
 void task_queue::on(const pulled& e, queue_actions& out) {
   arrived(e.what);
@@ -68,7 +79,7 @@ void task_queue::on(const worked& e, queue_actions&) {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const entry& w) { return w.task.id == e.task && w.working; });
   if (found == entries_.end()) return;
   const cluster::task& t = found->task;
-  const bool sends = t.does == work::send;
+  const bool sends = leaves_blocks(t.does);
   if (e.well && (sends || leaves_rows(t.does))) {
     // A vertex has one table: that of an earlier step, which nobody reads here any more, has been overwritten.
     if (!sends) std::erase_if(held_, [&](const auto& h) { return !h.second.in_blocks && h.second.vertex == t.vertex; });

@@ -29,6 +29,9 @@ struct other_block {  // in the place of its sender's earlier one
 struct no_longer_read {
   step_id step = 0;
 };
+struct given_up {  // nobody wants its tasks, nor what they left
+  step_id step = 0;
+};
 struct pulled {
   task_id task;
   block what;
@@ -43,7 +46,7 @@ struct worked {
   task_id task;
   bool well = true;
 };
-using queue_event = std::variant<task, other_block, no_longer_read, pulled, not_pulled, worked>;
+using queue_event = std::variant<task, other_block, no_longer_read, given_up, pulled, not_pulled, worked>;
 
 // Actions.
 struct pull {
@@ -66,7 +69,7 @@ struct say_missing {
 struct forget_rows {
   step_id step = 0;
   std::uint64_t vertex = 0;
-  bool in_blocks = false;  // of a send; else the vertex's table
+  bool in_blocks = false;  // of a send or hold; else the vertex's table
 };
 using queue_action = std::variant<pull, discard, work_on, say_missing, forget_rows>;
 using queue_actions = std::vector<queue_action>;
@@ -89,7 +92,7 @@ class task_queue {
   bool holds_nothing() const { return held_.empty() && entries_.empty(); }
 
  private:
-  enum class state : std::uint8_t { wanted, on_the_way, here, missing };
+  enum class state : std::uint8_t { expected, wanted, on_the_way, here, missing };  // expected: its sender is at it
   struct entry {
     cluster::task task;
     std::vector<state> blocks;
@@ -103,6 +106,7 @@ class task_queue {
   void on(const task& e, queue_actions& out);
   void on(const other_block& e, queue_actions& out);
   void on(const no_longer_read& e, queue_actions& out);
+  void on(const given_up& e, queue_actions& out);
   void on(const pulled& e, queue_actions& out);
   void on(const not_pulled& e, queue_actions& out);
   void on(const worked& e, queue_actions& out);

@@ -8,6 +8,7 @@
 #include "cluster/container/divided_sources.hpp"
 #include "planner/cluster_graph.hpp"
 #include "runtime/partition_bounds.hpp"
+#include "runtime/run_profile.hpp"
 
 namespace query::cluster {
 
@@ -83,8 +84,15 @@ void leader::leads(runtime::executor& first) {
     p.queue = task_queue(task_queue::within(p.context->pool.limit()));
   }
   begun_ = false;
+  loop_ = nullptr;
+  now_ = previous_ = 0;
+  handing_ = {};
+  saving_ = saved_ = {};
+  after_saving_.clear();
   steps_.clear();
   placed_.clear();
+  revised_.clear();
+  stays_.clear();
   vertices_.clear();
   to_do_.clear();
   to_start_.clear();
@@ -134,7 +142,7 @@ step_id leader::submit(step s) {
 }
 
 step_id leader::submit(const vertex* v, work does, int partitions, step_id receives, std::vector<std::vector<std::byte>> arguments) {
-  step s{numbers_.at(v), does, static_cast<std::uint32_t>(partitions), {}, receives, std::move(arguments)};
+  step s{numbers_.at(v), does, static_cast<std::uint32_t>(partitions), {}, receives, std::move(arguments), loop_ != nullptr};
   if (!receives) s.reads = reads_of(*v);
   waits_for_ = v;
   const step_id id = submit(std::move(s));
@@ -156,6 +164,12 @@ void leader::add_reads(std::vector<step_id>& reads, const vertex* table) const {
   for (const planner::binding& b : table->captures) add_reads(reads, b.table);
 }
 void leader::add_reads(std::vector<step_id>& reads, const branch& b) const {
+  if (loop_ && b.source && b.source->what == detail::verb::placeholder) {
+    const detail::logical& n = *loop_->node;
+    const std::uint64_t slot = b.source->slot;
+    if (slot == n.slot) reads.push_back(now_);
+    if (slot == n.previous_slot || slot == n.next_slot) reads.insert(reads.end(), {previous_, now_});
+  }
   add_reads(reads, b.table);
   for (const planner::stage& s : b.stages) add_reads(reads, s.build);
 }
@@ -228,14 +242,19 @@ void leader::place_file(const vertex& v) {
     w.put(part.end);
   }));
   wait(looks);
-  bool quoted = false;
+  bool quoted = false, open = false;
   for (std::uint32_t p = 0; p < all; ++p) {
     parts[p].begin_is_quoted = quoted;
-    quoted ^= byte_reader(master_->result(looks, p).answer).get<std::uint64_t>() % 2 != 0;
+    const auto seen = byte_reader(master_->result(looks, p).answer).get<data::quotes_seen>();
+    if (seen.file_begins) {
+      open |= seen.is_odd || quoted != (seen.until_begin % 2 != 0);
+      quoted = false;
+    }
+    quoted = quoted != (seen.n % 2 != 0);
     parts[p].end_is_quoted = quoted;
   }
   // A quote that is never closed is what its reader finds, if that reads all.
-  if (quoted)
+  if (quoted || open)
     for (std::uint32_t p = 0; p < all; ++p) parts[p] = {p ? file.bytes : 0, file.bytes, false, false, file};
   placed_[&v] = asked(work::place, ranges([](byte_writer& w, const data::file_part& part) { w.put(part); }));
 }
@@ -278,17 +297,41 @@ std::vector<std::byte> leader::begins_of_ranges(const vertex& v) {
   return to.take();
 }
 
+// The rows of a hash table, now that it is known how many there are. The same sizes give the same way, also for a part that is lost and
+// sent again.
+sent_to leader::revised(const vertex& v) {
+  if (const auto known = revised_.extract(&v)) return known.mapped();
+  if (!v.probing) return sent_to::as_planned;
+  const step_id counts = submit(&v, work::count, v.partitions);
+  wait(counts);
+  std::uint64_t rows = 0;
+  for (std::uint32_t p = 0; p < static_cast<std::uint32_t>(v.partitions); ++p) rows += master_->result(counts, p).rows;
+  const bool few = rows * v.row()->size <= session_->most_broadcast;
+  session_->history.note_pieces(v.joins, "exchange",
+                                runtime::readable_count(rows) + (rows == 1 ? " row" : " rows") +
+                                    (few ? " went to each partition, and those that probe them stayed where they were"
+                                         : " went by hash, as those that probe them"));
+  if (!few) return sent_to::as_planned;
+  revised_[v.probing] = sent_to::itself;
+  return sent_to::all;
+}
+
 void leader::exchange(const vertex& v) {
   const bool gathers = v.moves == planner::exchange::gather;
   byte_writer argument;
   argument.put(std::uint64_t{gathers ? 1 : parts()});
+  const sent_to to = revised(v);
+  argument.put(to);
   if (v.moves == planner::exchange::range) {
     const std::vector<std::byte> begins = begins_of_ranges(v);
     argument.put_raw(begins.data(), begins.size());
   } else {
     put_pages(argument, {});
   }
+  if (&v == handed_on_) return begin_handing_on(v, std::move(argument));
+  argument.put(std::uint64_t{0});
   const step_id sends = submit(&v, work::send, v.partitions, 0, {argument.take()});
+  if (to == sent_to::itself) stays_.insert(sends);
   wait_here(submit(&v, work::receive, gathers ? 1 : all_[0].graph->partitions, sends));
 }
 
@@ -300,6 +343,9 @@ void leader::forget(const std::vector<vertex*>& vs) {
   go_on([&] { return std::all_of(gone.begin(), gone.end(), [&](step_id s) { return master_->done(s); }); });
   for (const vertex* v : vs) steps_.erase(v);
   for (const step_id s : gone) vertices_.erase(s);
+  release(gone);
+}
+void leader::release(const std::vector<step_id>& gone) {
   if (gone.empty()) return;
   master_actions actions;
   master_->release(gone, actions);
@@ -340,9 +386,10 @@ std::string leader::repairs() const {
     r.hosts += master_->repaired().hosts;
     r.tasks += master_->repaired().tasks;
   }
-  if (!r.hosts && !r.tasks) return {};
+  if (!r.hosts && !r.tasks && !rounds_again_) return {};
   const auto counted = [](std::uint64_t n, const char* one, const char* more) { return std::to_string(n) + (n == 1 ? one : more); };
-  return counted(r.hosts, " process was lost, ", " processes were lost, ") + counted(r.tasks, " task ran again", " tasks ran again");
+  return counted(r.hosts, " process was lost, ", " processes were lost, ") + counted(r.tasks, " task ran again", " tasks ran again") +
+         (rounds_again_ ? ", and " + counted(rounds_again_, " round of a loop", " rounds of a loop") : std::string());
 }
 
 void leader::count_pieces() {
@@ -375,6 +422,23 @@ void leader::fold(detail::fold_kind k, detail::fold_state& state) {
     session_->cpu->merge(k, all_[0].graph->result.row, state, part);
     progressed();
   }
+}
+
+std::vector<data::written_file> leader::write(const data::folder_sink& to) {
+  byte_writer argument;
+  put_sink(argument, to);
+  argument.put_text(std::to_string(++writes_) + "-");
+  const step_id writes = step_of_result(work::write, {argument.take()});
+  wait(writes);
+  std::vector<data::written_file> files;
+  for (std::uint32_t p = 0; p < static_cast<std::uint32_t>(all_[0].graph->result_partitions); ++p) {
+    const task_result& r = master_->result(writes, p);
+    byte_reader answer(r.answer);
+    std::string name = answer.get_text();
+    files.push_back({std::move(name), answer.get<std::uint64_t>(), r.rows});
+    if (p) progressed();
+  }
+  return files;
 }
 
 }  // namespace query::cluster

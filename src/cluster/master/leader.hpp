@@ -5,6 +5,7 @@
 // processes have theirs meanwhile, and go on to the next ones.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "cluster/blocks/block_puller.hpp"
+#include "cluster/bytes.hpp"
 #include "cluster/container/partition_work.hpp"
 #include "cluster/container/task_queue.hpp"
 #include "cluster/local_process.hpp"
@@ -64,6 +67,12 @@ class leader final : public runtime::partitions {
   void leads(runtime::executor& first) override;
   bool others_have(const planner::vertex& v) const override;
   void make_anew(const planner::vertex& v) override;
+  void begin_loop(const planner::vertex& v) override;
+  void next_round(const planner::vertex& v) override;
+  void forget_previous() override;
+  void save(std::uint64_t round) override;
+  std::uint64_t restart(const planner::vertex& v) override;
+  runtime::vertex_rows end_loop(const planner::vertex& v) override;
   void run(const planner::vertex& v) override;
   void forget(const std::vector<planner::vertex*>& vs) override;
   std::optional<std::uint64_t> rows_of_result() const override;
@@ -71,6 +80,9 @@ class leader final : public runtime::partitions {
   std::string repairs() const override;
   void count_pieces() override;
   void fold(detail::fold_kind k, detail::fold_state& state) override;
+  std::vector<data::written_file> write(const data::folder_sink& to) override;
+  void hand_on(const planner::vertex* v) override { handed_on_ = v; }
+  bool next_rows() override;
 
  private:
   // A partition of this process.
@@ -104,9 +116,21 @@ class leader final : public runtime::partitions {
   void wait_here(step_id s);  // until the partitions of this process have it
   void wait(step_id s);       // all
   void exchange(const planner::vertex& v);
+  sent_to revised(const planner::vertex& exchange);
   void place_file(const planner::vertex& v);
   std::vector<std::byte> begins_of_ranges(const planner::vertex& v);
   void progressed() const;
+
+  // Rows that are handed on in order, as they come.
+  void begin_handing_on(const planner::vertex& v, byte_writer argument);
+  bool ask_for_next();
+
+  // Of a loop whose variable lies in partitions.
+  step_id variable_step(const planner::vertex& loop, work does, std::vector<step_id> reads, step_id receives,
+                        std::optional<variable_from> from = {});
+  void first_rows(const planner::vertex& loop);
+  void see_saved();
+  void release(const std::vector<step_id>& gone);
 
   // What goes on.
   void go_on(function_ref<bool()> until);
@@ -132,7 +156,9 @@ class leader final : public runtime::partitions {
   std::unordered_map<const planner::vertex*, std::vector<const detail::logical*>> sources_;  // as they were sent; null: of the result
   std::unordered_map<const planner::vertex*, std::uint64_t> numbers_;
 
+  std::uint64_t writes_ = 0;  // how often the result has been written: each time to files of other names
   master::repairs repaired_before_;  // in a run that began again
+  const planner::vertex* handed_on_ = nullptr;
 
   // Of a run.
   const runtime::executor* leads_ = nullptr;
@@ -142,7 +168,28 @@ class leader final : public runtime::partitions {
   const planner::vertex* waits_for_ = nullptr;  // null: the terminal verb
   std::optional<master> master_;
   std::unordered_map<const planner::vertex*, std::vector<step_id>> steps_;  // the last one leaves the vertex's table
+  const planner::vertex* loop_ = nullptr;                                   // that is running, and whose variable lies in partitions
+  std::uint64_t rounds_made_ = 0;                                           // variables, of which each has a number of its own
+  step_id now_ = 0, previous_ = 0;                                          // made them
+  struct saving {  // of a variable: held in this process
+    std::uint64_t round = 0;
+    step_id of = 0, sends = 0, holds = 0;
+    std::chrono::steady_clock::time_point begun{};
+  };
+  saving saving_, saved_;                                                   // 0: none
+  std::vector<step_id> after_saving_;                                       // then they are no longer wanted
+  std::chrono::steady_clock::time_point last_saved_{};
+  std::chrono::steady_clock::duration cost_of_saving_{};
+  std::uint64_t round_ = 0, rounds_again_ = 0;
+  struct handing {
+    step_id sends = 0;
+    std::uint32_t sender = 0, bucket = 0;                                   // the block to ask for next
+    step_id given = 0, coming = 0;                                          // blocks that the reader has, and that is on its way
+  };
+  handing handing_;
   std::unordered_map<const planner::vertex*, step_id> placed_;              // files of which each partition reads a part
+  std::unordered_map<const planner::vertex*, sent_to> revised_;             // exchanges that are yet to run
+  std::set<step_id> stays_;                                                 // steps that send no row to another partition
   std::map<step_id, const planner::vertex*> vertices_;                      // whose progress is to be told
   std::deque<std::pair<std::uint32_t, task>> to_do_;                        // by partitions of this process
   std::vector<host_id> to_start_;

@@ -8,6 +8,7 @@
 #include "cluster/master/leader.hpp"
 #include "cluster/messages.hpp"
 #include "cluster/sent_errors.hpp"
+#include "data/arrow_table.hpp"
 #include "runtime/engine_failure.hpp"
 #include "runtime/partition_bounds.hpp"
 
@@ -87,6 +88,7 @@ void leader::send_plan(const std::shared_ptr<local_process>& to, const host_id& 
   write_modules(head, sent_->modules);
   head.put(as);
   head.put(static_cast<std::uint8_t>(context.verify));
+  head.put(static_cast<std::uint8_t>(context.cancel.checks_them()));
   std::vector<std::uint64_t> left_to_joins;
   for (const vertex* v : context.left_to_joins) left_to_joins.push_back(numbers_.at(v));
   write_list(head, left_to_joins);
@@ -132,6 +134,11 @@ void leader::send_plan(const std::shared_ptr<local_process>& to, const host_id& 
   for (std::size_t s = 0; s < plan.sources.size(); ++s) {
     const sent_source& source = plan.sources[s];
     if (!is_read(source.node)) continue;
+    if (source.node->options)
+      static_cast<const data::arrow_table*>(source.node->options.get())
+          ->prepare(context.verify ? std::vector<bool>{} : source.wanted, [&](std::size_t n, function_ref<void(std::size_t)> task) {
+            context.scheduler.for_each(n, task, context.cancel);
+          });
     detail::row_block whole;
     source.node->view(source.node->source.get(), whole);
     const auto tables = parts_of(*source.node, runtime::even_end(whole.n, parts(), as.partition),

@@ -37,6 +37,9 @@ void leader::act(const master_actions& actions) {
     } else if (const auto* const gone = std::get_if<drop>(&a)) {
       if (is_here(gone->host.partition)) put(gone->host.partition, no_longer_read{gone->step});
       else send(gone->host, message_kind::drop, std::as_bytes(std::span(&gone->step, 1)));
+    } else if (const auto* const lost = std::get_if<give_up>(&a)) {
+      if (is_here(lost->host.partition)) put(lost->host.partition, given_up{lost->step});
+      else send(lost->host, message_kind::give_up, std::as_bytes(std::span(&lost->step, 1)));
     }
   }
 }
@@ -53,7 +56,7 @@ void leader::act(const queue_actions& actions, std::uint32_t partition) {
     if (const auto* const w = std::get_if<pull>(&a)) {
       const block& b = w->what;
       if (!is_here(b.at.partition)) {
-        pulls_->pull(w->task, b);
+        pulls_->pull(w->task, b, work.new_block());
         continue;
       }
       block_store& held = *all_[b.at.partition].work->blocks();
@@ -88,7 +91,8 @@ void leader::work_here() {
   here& p = all_[partition];
   bool well = false;
   try {
-    const bool left = partition && t.does == work::run && p.context->left_to_joins.contains(p.graph->vertices[t.vertex].get());
+    const bool left = partition && t.does == work::run && t.vertex < p.graph->vertices.size() &&
+                      p.context->left_to_joins.contains(p.graph->vertices[t.vertex].get());
     task_result r;
     if (left) progressed();
     else r = p.work->work(t);
@@ -125,7 +129,7 @@ void leader::go_on(function_ref<bool()> until) {
           tell(task_failed{o.task, {0, 1}});
         }
         if (o.pages) {
-          all_[0].work->arrived(o.task, o.wanted, std::move(*o.pages));
+          all_[0].work->arrived(o.task, o.wanted, std::move(o.pages));
           put(0, pulled{o.task, o.wanted});
         } else {
           put(0, not_pulled{o.task, o.wanted, o.gone, o.milliseconds});
@@ -135,6 +139,7 @@ void leader::go_on(function_ref<bool()> until) {
       start_hosts();
     }
     if (master_->failed()) raise();
+    if (master_->take_rounds_lost()) throw runtime::rounds_lost();
     if (until()) return;
     if (!to_do_.empty()) {
       work_here();
@@ -161,9 +166,12 @@ void leader::raise() {
 }
 
 void leader::count_done(const task_id& t, const host_id& by, const task_result& r) {
+  const bool saves = t.step == saving_.sends;
   for (const block_size& b : r.blocks) {
-    session_->sent_rows += b.rows;
-    session_->sent_bytes += b.bytes;
+    if (stays_.contains(t.step)) break;
+    if (t.step == saving_.holds) break;  // what it was sent
+    if (!saves) session_->sent_rows += b.rows;
+    (saves ? session_->saved_bytes : session_->sent_bytes) += b.bytes;
   }
   if (is_here(t.partition) || !vertices_.contains(t.step)) return;
   const planner::vertex& v = *vertices_.at(t.step);

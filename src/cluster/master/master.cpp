@@ -40,6 +40,10 @@ step_id master::submit(step s, master_actions& out) {
   };
   for (const step_id r : k.what.reads) reads(r, true);
   if (k.what.receives) reads(k.what.receives, false);
+  if (k.what.only && !failed_) {
+    one& sender = steps_.at(k.what.receives).tasks.at(k.what.only->sender);
+    sender.given = std::max(sender.given, k.what.only->bucket + 1);
+  }
   if (failed_) return id;
   for (std::uint32_t p = 0; p < k.tasks.size(); ++p) set(k, p, state::waiting);
   if (gone) settle(out);
@@ -105,9 +109,11 @@ std::vector<std::uint32_t> master::buckets_wanted(const known_step& sending) con
   return wanted;
 }
 
-block master::block_for(step_id sending, std::uint32_t sender, std::uint32_t receiver) const {
+block master::block_for(const step& receiving, std::uint32_t sender, std::uint32_t receiver) const {
+  const step_id sending = receiving.receives;
   const one& from = steps_.at(sending).tasks[sender];
-  const std::size_t i = index_of_block(from.result, receiver);
+  if (from.is != state::done) return {sending, 0, host_of(sender), 0, {}};  // there will be one
+  const std::size_t i = receiving.only ? receiving.only->bucket : index_of_block(from.result, receiver);
   return {sending, static_cast<std::uint32_t>(i), from.host, from.attempt, from.result.blocks.at(i)};
 }
 
@@ -119,9 +125,12 @@ bool master::may_run(step_id s, const known_step& k, std::uint32_t p) const {
     if (is != state::asked && is != state::done) return false;
   }
   if (!k.what.receives) return true;
+  // It pulls the blocks of those who have sent while others are at it, and begins when it has all.
   const known_step& sending = steps_.at(k.what.receives);
-  return sending.done == sending.tasks.size() &&
-         std::all_of(sending.tasks.begin(), sending.tasks.end(), [&](const one& t) { return has_bucket(t.only, t.result, p); });
+  if (k.what.only) return sending.tasks[k.what.only->sender].is == state::done;
+  return sending.done > 0 && std::all_of(sending.tasks.begin(), sending.tasks.end(), [&](const one& t) {
+           return t.is != state::done || has_bucket(t.only, t.result, p);
+         });
 }
 
 void master::try_run(step_id s, std::uint32_t p, master_actions& out) {
@@ -135,10 +144,11 @@ void master::try_run(step_id s, std::uint32_t p, master_actions& out) {
     if (t.is != state::waiting || !may_run(id, k, at)) continue;
     run_task run{host_of(at), {{id, at, ++t.attempt}, k.what.does, k.what.vertex, k.what.reads, {}, {}, {}}};
     if (!k.what.arguments.empty()) run.task.argument = k.what.arguments[k.what.arguments.size() == 1 ? 0 : at];
-    if (k.what.does == work::send && t.attempt > 1) run.task.only = buckets_wanted(k);
+    if (k.what.does == work::send && t.attempt > 1 && !k.what.in_pieces) run.task.only = buckets_wanted(k);
     if (k.what.receives) {
       const auto senders = static_cast<std::uint32_t>(steps_.at(k.what.receives).tasks.size());
-      for (std::uint32_t q = 0; q < senders; ++q) run.task.blocks.push_back(block_for(k.what.receives, q, at));
+      for (std::uint32_t q = 0; q < senders; ++q)
+        if (reads_sender(k.what, q)) run.task.blocks.push_back(block_for(k.what, q, at));
       t.waited.assign(senders, 0);
     }
     t.host = run.host;
@@ -170,6 +180,7 @@ void master::settle(master_actions& out) {
       if (!k.what.receives) continue;
       known_step& sending = steps_.at(k.what.receives);
       for (std::uint32_t q = 0; q < sending.tasks.size(); ++q) {
+        if (!reads_sender(k.what, q)) continue;
         const one& sender = sending.tasks[q];
         const bool lacks = is == state::waiting && sender.is == state::done && !has_bucket(sender.only, sender.result, p);
         if (sender.is == state::idle || lacks) want(sending, q);
@@ -195,6 +206,11 @@ void master::on(const host_lost& e, master_actions& out) {
   if (++h.losses > options_.most_losses || !options_.replayable) return fail({{}, e.why});
   ++h.incarnation;
   h.now = host::is::starting;
+  const auto is_lost = [](const auto& known) { return known.second.what.of_round && !is_held(known.second); };
+  if (std::any_of(steps_.begin(), steps_.end(), is_lost)) {
+    rounds_lost_ = true;
+    give_up_rounds(false, out);
+  }
   out.push_back(start_host{host_of(p)});
   for (auto& [id, k] : steps_) {
     if (p >= k.tasks.size()) continue;
@@ -236,6 +252,7 @@ void master::on(const block_missing& e, master_actions& out) {
   if (!t || sending == steps_.end() || steps_.at(e.task.step).what.receives != e.wanted.step) return;
   const std::uint32_t q = e.wanted.at.partition;
   if (q >= sending->second.tasks.size()) return;
+  if (e.gone && sending->second.what.does == work::hold) return fail({{}, "rows of a round that was saved are not there any more"});
   const one& from = sending->second.tasks[q];
   if (from.is != state::done || from.host != e.wanted.at || from.attempt != e.wanted.attempt) return;  // there is another, or there will be
   if (e.gone) {
@@ -244,22 +261,22 @@ void master::on(const block_missing& e, master_actions& out) {
   }
   if ((t->waited.at(q) += e.milliseconds) > options_.most_waited)
     return fail({{}, "process " + std::to_string(e.task.partition + 1) + " gets no rows from process " + std::to_string(q + 1)});
-  out.push_back(redirect{e.host, e.task, block_for(e.wanted.step, q, e.task.partition)});
+  out.push_back(redirect{e.host, e.task, block_for(steps_.at(e.task.step).what, q, e.task.partition)});
 }
 
 // A sender's task is done, once more perhaps: those who pull are told where its block is now, others may begin.
 void master::offer_blocks(step_id sending, std::uint32_t sender, master_actions& out) {
   const known_step& from = steps_.at(sending);
   const one& sent = from.tasks[sender];
-  if (sent.attempt == 1 && from.done < from.tasks.size()) return;  // nobody can have begun
   bool lacking = false;
   for (const step_id r : from.readers) {
     known_step& receiving = steps_.at(r);
+    if (!reads_sender(receiving.what, sender)) continue;
     for (std::uint32_t p = 0; p < receiving.tasks.size(); ++p) {
       one& t = receiving.tasks[p];
       if (t.is != state::waiting && t.is != state::asked) continue;
       if (!has_bucket(sent.only, sent.result, p)) lacking = true;
-      else if (t.is == state::asked) out.push_back(redirect{t.host, {r, p, t.attempt}, block_for(sending, sender, p)});
+      else if (t.is == state::asked) out.push_back(redirect{t.host, {r, p, t.attempt}, block_for(receiving.what, sender, p)});
       else try_run(r, p, out);
     }
   }
@@ -274,6 +291,11 @@ void master::offer_blocks(step_id sending, std::uint32_t sender, master_actions&
 bool master::same_as_before(step_id sending, std::uint32_t sender, const task_result& before, master_actions& out) {
   known_step& k = steps_.at(sending);
   one& t = k.tasks[sender];
+  if (k.what.in_pieces) {
+    for (std::uint32_t b = 0; b < t.given && b < before.blocks.size(); ++b)
+      if (b >= t.result.blocks.size() || !before.blocks[b].alike(t.result.blocks[b])) return false;
+    return true;
+  }
   bool anew = false;
   for (std::uint32_t b = 0; b < before.blocks.size() && b < t.result.blocks.size(); ++b) {
     if (before.blocks[b].alike(t.result.blocks[b])) continue;
@@ -309,12 +331,33 @@ bool master::compute_anew(step_id receiving, std::uint32_t p) {
   return true;
 }
 
+// Readers that are given up with what they read want nothing any more.
+void master::give_up_rounds(bool held_too, master_actions& out) {
+  std::vector<step_id> gone, rest;
+  for (const auto& [id, k] : steps_) {
+    if (!k.what.of_round || (is_held(k) && !held_too)) {
+      rest.push_back(id);
+      continue;
+    }
+    gone.push_back(id);
+    for (std::uint32_t p = 0; p < k.tasks.size(); ++p)
+      if (k.tasks[p].attempt && k.tasks[p].host == host_of(p)) out.push_back(give_up{host_of(p), id});
+  }
+  for (const step_id s : gone) steps_.erase(s);
+  if (fails_at_ && !steps_.contains(fails_at_->first)) fails_at_.reset();
+  for (const step_id s : rest)
+    if (const auto known = steps_.find(s); known != steps_.end()) {
+      std::erase_if(known->second.readers, [&](step_id r) { return !steps_.contains(r); });
+      try_drop(s, out);
+    }
+}
+
 void master::try_drop(step_id s, master_actions& out) {
   const auto found = steps_.find(s);
   if (found == steps_.end()) return;
   known_step& k = found->second;
   const bool sends = k.what.does == work::send;
-  if (k.pending || !(k.released || (sends && !k.readers.empty()))) return;
+  if (k.pending || !(k.released || (sends && !k.what.in_pieces && !k.readers.empty()))) return;
   std::erase_if(k.readers, [&](step_id r) { return !steps_.contains(r); });
   bool read_later = false, known_readers = false;
   for (const step_id r : k.readers) {
@@ -327,7 +370,7 @@ void master::try_drop(step_id s, master_actions& out) {
   if (read_later) return;
   for (std::uint32_t p = 0; p < k.tasks.size(); ++p) {
     if (k.tasks[p].is != state::done) continue;
-    if (sends || leaves_rows(k.what.does)) {
+    if (leaves_blocks(k.what.does) || leaves_rows(k.what.does)) {
       out.push_back(drop{host_of(p), s});
       set(k, p, state::idle);
     }
@@ -338,6 +381,7 @@ void master::try_drop(step_id s, master_actions& out) {
   const step_id received = k.what.receives;
   steps_.erase(found);
   for (const step_id r : read) try_drop(r, out);
+  if (const auto sender = steps_.find(received); sender != steps_.end()) std::erase(sender->second.readers, s);
   if (received) try_drop(received, out);
 }
 

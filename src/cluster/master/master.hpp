@@ -31,6 +31,15 @@ struct step {
   std::vector<step_id> reads{};   // of the same partition
   step_id receives = 0;           // receive: the step whose blocks it pulls
   std::vector<std::vector<std::byte>> arguments{};  // none, one for all tasks, or one for each
+  // Of a round of a loop whose rows lie in partitions: it reads what the rounds before it left, which are given up. So it does not run
+  // again for a loss, which gives up all such steps, but those that hold blocks in a process that is never lost (rounds_lost).
+  bool of_round = false;
+  // send: its blocks are a partition's rows in order, read one after the other by steps of one block each, and stay until it is released.
+  bool in_pieces = false;
+  struct piece {
+    std::uint32_t sender = 0, bucket = 0;
+  };
+  std::optional<piece> only{};    // receive, of such a step: this block. Its rows leave the query: they are not computed another way after
 };
 
 // Events.
@@ -77,7 +86,11 @@ struct drop {  // what the step left there goes, once no task that was asked for
   host_id host;
   step_id step = 0;
 };
-using master_action = std::variant<start_host, run_task, redirect, drop>;
+struct give_up {  // nobody waits for the step's tasks any more
+  host_id host;
+  step_id step = 0;
+};
+using master_action = std::variant<start_host, run_task, redirect, drop, give_up>;
 using master_actions = std::vector<master_action>;
 
 class master {
@@ -96,6 +109,11 @@ class master {
   // Steps that are done, and whose rows nobody is to read any more but by each other, all at once.
   void release(const std::vector<step_id>& done, master_actions& out);
   void handle(const master_event& e, master_actions& out);
+  // All steps of rounds, as the loop has ended; what they held, too.
+  void give_up_rounds(master_actions& out) { give_up_rounds(true, out); }
+  // A loss has given up the steps of rounds. Said once.
+  bool take_rounds_lost() { return std::exchange(rounds_lost_, false); }
+  bool knows(step_id s) const { return steps_.contains(s); }
 
   bool has(step_id s, std::uint32_t partition) const { return partition < steps_.at(s).tasks.size(); }
   bool done(step_id s) const;
@@ -126,6 +144,7 @@ class master {
     task_result result;
     std::vector<std::uint32_t> only;     // send: the buckets of the last attempt; empty: all
     std::vector<std::uint32_t> waited;   // receive: milliseconds, for each sender
+    std::uint32_t given = 0;             // send, in pieces: so many of them have been asked for
   };
   struct known_step {
     step what;
@@ -141,12 +160,14 @@ class master {
   };
   using place = std::pair<step_id, std::uint32_t>;
 
+  static bool is_held(const known_step& k) { return k.what.does == work::hold && k.pending == 0; }  // and so it stays
   host_id host_of(std::uint32_t partition) const { return {partition, hosts_[partition].incarnation}; }
   bool local(std::uint32_t partition) const { return partition < options_.others_from; }
   one* current(const task_id& t, const host_id& h);  // null: an earlier attempt's, or a lost host's
   void set(known_step& k, std::uint32_t p, state now);
   std::vector<std::uint32_t> buckets_wanted(const known_step& sending) const;
-  block block_for(step_id sending, std::uint32_t sender, std::uint32_t receiver) const;
+  static bool reads_sender(const step& receiving, std::uint32_t sender) { return !receiving.only || receiving.only->sender == sender; }
+  block block_for(const step& receiving, std::uint32_t sender, std::uint32_t receiver) const;
   bool may_run(step_id s, const known_step& k, std::uint32_t p) const;
   void try_run(step_id s, std::uint32_t p, master_actions& out);
   void settle(master_actions& out);
@@ -154,10 +175,10 @@ class master {
   bool same_as_before(step_id sending, std::uint32_t sender, const task_result& before, master_actions& out);
   bool compute_anew(step_id receiving, std::uint32_t p);
   void try_drop(step_id s, master_actions& out);
+  void give_up_rounds(bool held_too, master_actions& out);
   void fail(failure f) {
     if (!failed_) failed_ = std::move(f);
   }
-  void settle_failure();
 
   void on(const host_ready& e, master_actions& out);
   void on(const host_lost& e, master_actions& out);
@@ -171,6 +192,7 @@ class master {
   step_id last_ = 0;
   std::optional<place> fails_at_;  // a task that failed; those before it go on
   std::optional<failure> failed_;
+  bool rounds_lost_ = false;
   repairs repaired_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <query/detail/failure.hpp>
 
+#include "cluster/blocks/peer_memory.hpp"
 #include "cluster/container/container.hpp"
 #include "ir/type_registry.hpp"
 #include "runtime/default_memory.hpp"
@@ -26,6 +27,11 @@ session_cluster::session_cluster(const session_options& options)
   if (!backend_->shares_machine()) return;
   if (!options.threads) first_.options.threads = std::max(1, cores / count_);
   if (!options.memory_limit) first_.options.memory_limit = runtime::default_memory_limit() / static_cast<std::size_t>(count_);
+}
+
+std::string session_cluster::transport() const {
+  if (!backend_->shares_machine()) return "TCP";
+  return reads_peer_memory() ? "reads of each other's memory" : "sockets of this machine";
 }
 
 bool session_cluster::can_travel(const ir::type& row) const { return ir::is_described(row); }

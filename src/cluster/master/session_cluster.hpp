@@ -36,6 +36,7 @@ class session_cluster final : public runtime::cluster {
   std::string name() const override { return backend_->name(); }
   int partitions() const override { return count_; }
   int threads() const override { return first_.options.threads; }
+  std::string transport() const override;
   bool can_travel(const ir::type& row) const override;
   std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms) const override;
 

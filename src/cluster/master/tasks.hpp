@@ -22,9 +22,16 @@ enum class work : std::uint32_t {
   find,     // of a file that partitions read in parts: is it there?
   look,     // how many quotes there are within some of its bytes
   place,    // the part that the partition reads from now on
+  write,    // the terminal verb: the partition's rows to a file
+  hold,     // pulls the blocks of all senders, and holds them as blocks of its own, one of each sender
 };
+// Does it leave blocks for others?
+inline bool leaves_blocks(work w) { return w == work::send || w == work::hold; }
 // Does a task leave something in its process that others read? Else its answer, which the master keeps, is all.
 inline bool leaves_rows(work w) { return w == work::run || w == work::receive || w == work::place; }
+
+// Who gets the rows of an exchange: those whom the plan says, or where sizes have shown another way to be better, all, or the sender alone.
+enum class sent_to : std::uint32_t { as_planned, all, itself };
 
 struct task_id {
   step_id step = 0;
@@ -56,7 +63,7 @@ struct block {
   step_id step = 0;
   std::uint32_t bucket = 0;
   host_id at;
-  std::uint32_t attempt = 0;
+  std::uint32_t attempt = 0;  // 0: it is yet to be sent
   block_size size;
   bool operator==(const block&) const = default;
 };

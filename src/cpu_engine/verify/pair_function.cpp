@@ -17,10 +17,12 @@ namespace query::cpu::verify {
 using detail::join_kind;
 using detail::logical;
 
-rows_buffer map_pairs(const logical& n, const join_side& left, const join_side& right, const pairs& of, runtime::buffer_pool& pool) {
-  const detail::user_function& f = n.functions.back();
+namespace {
+
+rows_buffer map_by(const detail::user_function& f, const logical& n, const join_side& left, const join_side& right, const pairs& of,
+                   runtime::buffer_pool& pool) {
   const std::size_t count = of.left.size();
-  rows_buffer out(n.row, pool), results(n.row, pool);
+  rows_buffer out(f.result, pool), results(f.result, pool);
   // The expression first: what it throws for, native code may not survive.
   const pair_calls traced(f, left.type, right.type, true, pool);
   if (traced.is_interpreted()) {
@@ -31,11 +33,25 @@ rows_buffer map_pairs(const logical& n, const join_side& left, const join_side& 
   f.native.map_pairs(f.f.get(), of.left.data(), of.right.data(), count, out.extend(count));
   out.grow(count);
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (!same(n.row, out.at(i), results.at(i)))
+    if (!same(f.result, out.at(i), results.at(i)))
       differ(n, f,
              shown_row("left ", i, left.type, left.read, of.left[i]) + ", " + shown_row("right ", i, right.type, right.read, of.right[i]),
-             n.row, out.at(i), results.at(i), f.trace().root);
+             f.result, out.at(i), results.at(i), f.trace().root);
   return out;
+}
+
+}  // namespace
+
+rows_buffer map_pairs(const logical& n, const join_side& left, const join_side& right, const pairs& of, runtime::buffer_pool& pool) {
+  return map_by(n.functions.back(), n, left, right, of, pool);
+}
+
+pairs chosen(const logical& n, const join_side& left, const join_side& right, const pairs& of, runtime::buffer_pool& pool) {
+  const rows_buffer holds = map_by(n.functions.front(), n, left, right, of, pool);
+  pairs some;
+  for (std::size_t i = 0; i < holds.size(); ++i)
+    if (*static_cast<const bool*>(holds.at(i))) some.add(of.left[i], of.right[i]);
+  return some;
 }
 
 namespace {

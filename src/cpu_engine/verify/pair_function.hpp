@@ -29,6 +29,9 @@ struct join_side {
 // The native results of the verb's last function; throws a difference where those of the expression are others.
 rows_buffer map_pairs(const detail::logical& n, const join_side& left, const join_side& right, const pairs& of, runtime::buffer_pool& pool);
 
+// Of these pairs those for which the verb's first function, a condition, holds in both forms.
+pairs chosen(const detail::logical& n, const join_side& left, const join_side& right, const pairs& of, runtime::buffer_pool& pool);
+
 // The pairs of rows that a join makes of these; checks both keys on a sample. Pairs with a missing side only where the
 // other side is there as a whole: what has no match in a sample may have one.
 pairs joined(const detail::logical& join, const join_side& left, const join_side& right, runtime::buffer_pool& pool);

@@ -16,6 +16,7 @@ inline constexpr std::size_t heap_alignment = 8;
 struct heap_functions {
   std::string viewed;  // (const T& v) -> u64
   std::string moved;   // (T& v, u8*& to): what v views is copied to `to`, which moves on, and v views the copy
+  std::string moved_by_block;  // the same by all threads of a block, which call it with the same arguments
 };
 heap_functions generate_heap_functions(kernel_source& k, const ir::type* t);
 

@@ -8,6 +8,7 @@
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_primitives/types.cuh"
+#include "planner/join_condition.hpp"
 
 namespace query::gpu_engine {
 
@@ -28,6 +29,7 @@ void generate(kernel_source& k, const detail::logical& n, const input_layout& le
 }  // namespace
 
 void plan_cross_join(const planner::vertex& v) {
+  if (planner::has_condition(*v.node)) throw not_generated("its right rows are sorted and searched there");
   for (const planner::branch& b : v.inputs) plan_input(b);
   kernel_source k;
   generate(k, *v.node, planned_input(v.inputs[0]), planned_input(v.inputs[1]));

@@ -8,7 +8,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/launch.hpp"
-#include "gpu_engine/placement/best_seconds.hpp"
+#include "runtime/best_seconds.hpp"
 
 namespace query::gpu_engine {
 
@@ -22,7 +22,7 @@ std::string host_name() {
   return "unknown";
 }
 
-template <class F> double seconds_of(F f) { return best_seconds(3, std::move(f)); }
+template <class F> double seconds_of(F f) { return runtime::best_seconds(3, std::move(f)); }
 
 // Rounds of what rows' expressions are made of, as vertex_work counts it: a product, a sum, a comparison with its choice, a quotient,
 // and a function of the library's, which counts for eight.
@@ -102,7 +102,7 @@ std::optional<rates> calibrated(gpu_session& gpu, runtime::scheduler& threads, c
       if (const auto r = rates_from({reinterpret_cast<const char*>(stored->data()), stored->size()})) return r;
     rates r;
     measure_device(r, gpu, threads);
-    measure_cpu(r, threads.concurrency());
+    static_cast<runtime::host_rates&>(r) = runtime::measured_host(threads.concurrency());
     if (!r.sensible()) return std::nullopt;
     // Measured beside others' work, as many programs that start at once are to each other: for this one, and measured anew by the next.
     constexpr double launch_of_a_quiet_machine = 0.2e-3;

@@ -21,8 +21,6 @@ std::optional<rates> calibrated(gpu_session& gpu, runtime::scheduler& threads, c
 // Under which name the figures are kept: all that they depend on.
 std::string calibration_key(const device& d, int threads);
 
-// The CPU's part of it: fills host_memory, start and row. cpu_calibration.cpp.
-void measure_cpu(rates& r, int threads);
 // The device's: up, up_thread, down, device_memory, device_operations, launch. Throws what the driver's failures throw.
 void measure_device(rates& r, gpu_session& gpu, runtime::scheduler& threads);
 

@@ -1,6 +1,7 @@
 #include "gpu_engine/placement/costs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -27,18 +28,7 @@ constexpr std::array<device_form, operation_count> device_forms = {{
 }};
 
 constexpr double waits_of_an_upload = 4;
-constexpr double bytes_of_a_thread = 6e9;  // a second, that one thread of the host reads and writes
 constexpr double waits_of_a_fetch = 20;
-// Threads of the CPU share rows by parts of so many; fewer threads than there are get more done each.
-constexpr double rows_of_a_part = 1 << 16, part_of_a_thread = 0.6;
-// What is collected into memory that the process has costs less than what the system must give it first.
-constexpr double bytes_at_hand = 1 << 20, cost_at_hand = 0.25;
-
-// How much longer rows take that are too few for all threads.
-double idle_threads(const rates& r, double rows) {
-  return std::max(1.0, r.threads * part_of_a_thread / std::max(1.0, rows / rows_of_a_part));
-}
-double collected(double bytes) { return std::min(bytes, bytes_at_hand) * cost_at_hand + std::max(0.0, bytes - bytes_at_hand); }
 constexpr double waits_to_put_together = 10;  // the shares of several devices
 
 struct named_rate {
@@ -116,17 +106,7 @@ double gpu_seconds(const rates& r, const work& w, double waits, std::size_t devi
 
 double cpu_seconds(const rates& r, const work& w) {
   const double fetched = w.on_device > 0 ? w.on_device / r.down + waits_of_a_fetch * r.launch : 0;
-  double s = r.start + fetched + w.one_thread / bytes_of_a_thread, memory = w.on_host / r.host_memory;
-  for (const step& x : w.steps) {
-    const bool collects = x.what == operation::collect;
-    const double units = x.what == operation::row_wise ? x.rows * x.operations : collects ? collected(x.result) : x.rows;
-    const double shared = collects ? 1 : idle_threads(r, x.parts > 0 ? x.parts : x.rows);
-    const double computing = units * shared * r.row[static_cast<std::size_t>(x.what)];
-    // The first step reads the host's rows as it goes.
-    s += std::max(computing, memory);
-    memory = 0;
-  }
-  return s + memory;
+  return runtime::cpu_seconds(r, w) + fetched;
 }
 
 double operations_in(const work& w) {

@@ -52,6 +52,7 @@ void known_kernels::planned(const void* what, const std::string& sources) {
   if (!files_) return;
   const std::lock_guard hold(lock_);
   remembered(planned_, what) = sources;
+  would_save_.erase(what);
 }
 
 std::optional<std::vector<hash128>> known_kernels::programs_of(const std::string& sources) {
@@ -86,9 +87,15 @@ double known_kernels::charged(const void* what, double to_compile, double saved)
     if (own < texts.size()) to_compile = std::min(to_compile, static_cast<double>(std::max<std::size_t>(own, 1)) * seconds_of_own_program);
   }
   if (saved <= 0) return to_compile;  // it stays here anyway
-  double& lost = remembered(lost_, sources);
-  lost += saved;
-  return lost >= to_compile ? 0 : to_compile;
+  remembered(would_save_, what) = {sources, saved};
+  const auto lost = lost_.find(sources);
+  return (lost == lost_.end() ? 0 : lost->second) + saved >= to_compile ? 0 : to_compile;
+}
+
+void known_kernels::begins(const void* what) {
+  if (!files_) return;
+  const std::lock_guard hold(lock_);
+  if (const auto saving = would_save_.extract(what)) remembered(lost_, saving.mapped().sources) += saving.mapped().seconds;
 }
 
 void known_kernels::ran(const void* what, std::span<const hash128> programs) {

@@ -4,11 +4,13 @@
 // code is. Which programs such a vertex runs is remembered when it has run (a group_by generates some only when it has seen its
 // keys), beside the compiled kernels; whether those are still there the kernel cache says, in memory or on disk. One whose
 // kernels are not there would be sent to the CPU for ever if compiling were charged in full each time. So what the CPU has cost
-// more so far is held against it: once that reaches the price of compiling, it is paid (ski rental: at most twice the least).
+// more so far is held against it: once that reaches the price of compiling, it is paid (ski rental: at most twice the least). Plans that
+// are made to be shown do not count.
 //
 //   known_kernels k;  k.keep_in(disk_cache(disk_cache::default_folder()), "NVIDIA H200", cache);
 //   kernel_source::witness seen;  ...plan...;  k.planned(&vertex, seen.seen());
 //   const double to_compile = k.charged(&vertex, seconds_to_compile(w), cpu - gpu);   // when planned
+//   k.begins(&vertex);                                                                // the plan runs, wherever it placed the vertex
 //   k.ran(&vertex, run.compiled());                                                   // on the device, to its end
 #pragma once
 
@@ -35,6 +37,7 @@ class known_kernels {
   // Seconds to add to the GPU's; `saved`: what each run there saves when all is compiled. Of programs that are known and some of which
   // are missing, these count.
   double charged(const void* what, double to_compile, double saved);
+  void begins(const void* what);
   void ran(const void* what, std::span<const hash128> programs);
 
  private:
@@ -47,6 +50,11 @@ class known_kernels {
   std::unordered_map<const void*, std::string> planned_;  // sources, of the plan at this address now
   std::unordered_map<std::string, std::vector<hash128>> known_;
   std::unordered_map<std::string, double> lost_;  // seconds on the CPU that the GPU would have saved
+  struct saving {
+    std::string sources;
+    double seconds = 0;
+  };
+  std::unordered_map<const void*, saving> would_save_;  // if the plan at this address runs
 };
 
 }  // namespace query::gpu_engine

@@ -1,7 +1,7 @@
 // The engine's choice of what it takes: costs from rates, which are given or measured at the first question.
 //
 //   placement p;  p.by(fixed_rates);
-//   if (const auto c = p.weigh(&vertex, sources, [&] { return work_of(vertex); }); c && !c->gpu_wins()) -> the CPU
+//   if (const auto c = p.weigh(&vertex, sources, [&] { return work_of(vertex); }); c && !c->pays()) -> the CPU
 #pragma once
 
 #include <algorithm>
@@ -13,26 +13,9 @@
 #include "gpu_engine/placement/costs.hpp"
 #include "gpu_engine/placement/division_costs.hpp"
 #include "gpu_engine/placement/known_kernels.hpp"
-#include "gpu_engine/placement/row_expressions.hpp"
-
-namespace query::runtime {
-class engine;
-}
+#include "runtime/engine.hpp"
 
 namespace query::gpu_engine {
-
-struct seconds_on {
-  double gpu = 0, cpu = 0, to_compile = 0;
-  std::optional<runtime::part_costs> parts = {};  // where rows may be divided, and nothing has to be compiled
-  bool gpu_wins() const { return gpu + to_compile <= cpu; }
-  // "12 ms here, 40 ms on the CPU", as the engine says that has it.
-  std::string reason() const {
-    return gpu_wins() ? shown_seconds(gpu) + " here, " + shown_seconds(cpu) + " on the CPU"
-                      : shown_seconds(gpu) + " there" +
-                            (to_compile > 0 ? " and " + shown_seconds(to_compile) + " to compile it" : "") + ", " +
-                            shown_seconds(cpu) + " here";
-  }
-};
 
 // Thread-safe once rates or their measure were given.
 class placement {
@@ -51,19 +34,19 @@ class placement {
   // what was generated to plan it; `devices` share it. `divisible`: what each of the rows takes, where they may be divided among `device`
   // and the CPU.
   template <class Amount>
-  std::optional<seconds_on> weigh(const void* what, const std::string& sources, Amount amount, std::size_t devices = 1,
+  std::optional<runtime::expected_costs> weigh(const void* what, const std::string& sources, Amount amount, std::size_t devices = 1,
                                   const std::optional<row_expressions>& divisible = {}, const std::string& device = {}) {
     kernels_.planned(what, sources);
     if (!measure_) return std::nullopt;
     const std::optional<work> w = amount();
     if (!w) return std::nullopt;
     if (!known_rates()) return std::nullopt;
-    seconds_on s{gpu_seconds(*rates_, *w, 1, devices), cpu_seconds(*rates_, *w)};
-    double saved = s.cpu - s.gpu;
+    runtime::expected_costs s{gpu_seconds(*rates_, *w, 1, devices), cpu_seconds(*rates_, *w)};
+    double saved = s.cpu - s.there;
     if (divisible) {
       const work there = with_expressions(*rates_, *w, *divisible);
       s.cpu = cpu_seconds(*rates_, there);
-      saved = s.cpu - s.gpu;
+      saved = s.cpu - s.there;
       s.parts = division_costs(*rates_, *w, there, device);
       if (const auto d = runtime::divide({&*s.parts, 1}, threads_)) saved = std::max(saved, s.cpu - d->seconds);
     }
@@ -72,14 +55,14 @@ class placement {
     return s;
   }
   // The CPU has done it before the GPU's kernels are looked up: not worth generating them. Nothing otherwise.
-  template <class Amount> std::optional<seconds_on> plainly_there(Amount amount) {
+  template <class Amount> std::optional<runtime::expected_costs> plainly_there(Amount amount) {
     constexpr double shorter_than_planning = 0.3e-3;
     if (!measure_) return std::nullopt;
     const std::optional<work> w = amount();
     const rates* r = w ? known_rates() : nullptr;
     if (!r) return std::nullopt;
-    const seconds_on s{gpu_seconds(*r, *w), cpu_seconds(*r, *w)};
-    return s.cpu < shorter_than_planning && !s.gpu_wins() ? std::optional(s) : std::nullopt;
+    const runtime::expected_costs s{gpu_seconds(*r, *w), cpu_seconds(*r, *w)};
+    return s.cpu < shorter_than_planning && !s.pays() ? std::optional(s) : std::nullopt;
   }
   // Measured now, if they never were; null where nothing is weighed.
   const rates* known_rates() {

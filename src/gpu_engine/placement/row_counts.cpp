@@ -1,14 +1,14 @@
 #include "gpu_engine/placement/row_counts.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <unordered_set>
 #include <vector>
 
+#include "data/file_list.hpp"
 #include "data/file_source.hpp"
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/placement/key_values.hpp"
-#include "runtime/seen_runs.hpp"
+#include "runtime/run_history.hpp"
 
 namespace query::gpu_engine {
 
@@ -28,9 +28,11 @@ double elements_of(const detail::logical& n) {
 bool semi(const detail::logical& n) { return n.join == detail::join_kind::semi || n.join == detail::join_kind::anti; }
 
 double rows_of_file(const detail::logical& file) {
-  std::error_code failed;
-  const auto bytes = std::filesystem::file_size(static_cast<const data::file_source*>(file.options.get())->path, failed);
-  return failed ? rows_of_a_stream : static_cast<double>(bytes) / bytes_of_a_file_row;
+  const auto& source = *static_cast<const data::file_source*>(file.options.get());
+  const data::file_state state = data::state_of(source);
+  if (!state.there) return rows_of_a_stream;
+  const bool csv = source.format == data::file_format::csv;
+  return static_cast<double>(state.bytes) / (csv ? double{bytes_of_a_file_row} : static_cast<double>(file.row->size));
 }
 
 }  // namespace
@@ -66,7 +68,7 @@ std::optional<double> row_counts::behind(const branch& b, std::size_t end) {
       else if (w->what == verb::where && std::none_of(b.prefilters.begin(), b.prefilters.end(), [&](const auto& p) { return p.from == w; }))
         *n *= rows_that_pass;
     // The last run has counted what came out here.
-    if (const auto seen = runtime::seen_of(b, i)) *n = *seen * *source;
+    if (const auto seen = runtime::selectivity_of(b, i)) *n = *seen * *source;
   }
   return n;
 }
@@ -126,7 +128,7 @@ std::optional<double> row_counts::count(const vertex& v) {
         all = groups_of(v, all);
         break;
       case verb::cross_join:
-        all = product;
+        if (v.node->functions.size() == 1) all = product;  // else a join_where
         break;
       case verb::group_join:
         all = behind(v.inputs.front()).value_or(0);

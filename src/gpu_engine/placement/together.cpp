@@ -13,14 +13,15 @@ namespace {
 using detail::verb;
 using planner::branch;
 using planner::vertex;
+using runtime::expected_costs;
 
 bool here(const vertex& v) { return v.engine == "gpu"; }
 // Before any was placed: could it be there?
 bool may_be_here(const vertex& v) { return v.accelerated && !planner::ordered_to(v, query::engine::cpu); }
 bool is_loop(const vertex& v) { return v.node && v.node->what == verb::do_while; }
 
-void add(seconds_on& to, const seconds_on& s) {
-  to.gpu += s.gpu;
+void add(expected_costs& to, const expected_costs& s) {
+  to.there += s.there;
   to.cpu += s.cpu;
 }
 
@@ -35,18 +36,18 @@ class loop_costs {
   }
 
   // gpu: as placed, cpu: all there. Nothing where some vertex's rows are unknown.
-  std::optional<seconds_on> sum() {
+  std::optional<expected_costs> sum() {
     const detail::logical& n = *loop_.node;
     rounds_ = n.count ? static_cast<double>(n.count) : rounds_of_a_loop;
     if (!n.count && n.most_rounds) rounds_ = std::min(rounds_, static_cast<double>(n.most_rounds));
-    seconds_on total;
+    expected_costs total;
     const bool graph = repeats();
     const double whole = graph ? std::min(rounds_, 2.0) : rounds_;
     for (const vertex* v : all_) {
       if (is_loop(*v)) {
         const auto inner = loop_costs(*v, rates_, rows_, true, here_).sum();
         if (!inner) return std::nullopt;
-        add(total, {inner->gpu * rounds_, inner->cpu * rounds_});
+        add(total, {inner->there * rounds_, inner->cpu * rounds_});
         continue;
       }
       const auto placed = work_in(*v, true), home = work_in(*v, false);
@@ -54,18 +55,18 @@ class loop_costs {
       round_work p = *placed;
       if (here_(*v)) {
         p.each.down = 0;  // the next vertex reads it there, or fetches it (on_device)
-        total.gpu += gpu_seconds(rates_, p.once) + whole * gpu_seconds(rates_, p.each) +
+        total.there += gpu_seconds(rates_, p.once) + whole * gpu_seconds(rates_, p.each) +
                      (rounds_ - whole) * gpu_seconds(rates_, p.each, waits_of_a_graph);
         compile.push_back({v, seconds_to_compile(p.each)});
       } else {
-        total.gpu += once_on_cpu(p.once) + rounds_ * cpu_seconds(rates_, p.each);
+        total.there += once_on_cpu(p.once) + rounds_ * cpu_seconds(rates_, p.each);
       }
       total.cpu += once_on_cpu(home->once) + rounds_ * cpu_seconds(rates_, home->each);
     }
     // The variable: brought over by the first round, fetched after the last, or for a condition of the host's after each.
     const double bytes = rows_.behind(loop_.inputs.front()).value_or(0) * static_cast<double>(loop_.node->row->size);
-    if (variable_here()) total.gpu += bytes / rates_.up + bytes / rates_.down * (n.loop_test ? rounds_ : 1) + rates_.launch;
-    if (loop_.test_result.table && here_(*loop_.test_result.table)) total.gpu += rounds_ * rates_.launch * (graph ? waits_of_a_graph : 1);
+    if (variable_here()) total.there += bytes / rates_.up + bytes / rates_.down * (n.loop_test ? rounds_ : 1) + rates_.launch;
+    if (loop_.test_result.table && here_(*loop_.test_result.table)) total.there += rounds_ * rates_.launch * (graph ? waits_of_a_graph : 1);
     return total;
   }
   double rounds() const { return rounds_; }
@@ -133,7 +134,7 @@ void weigh_unplanned_loop(vertex& loop, const rates& r, std::vector<runtime::opi
   row_counts rows;
   loop_costs costs(loop, r, rows, false, may_be_here);
   const auto s = costs.sum();
-  if (!s || s->cpu > not_long_beside_planning || s->gpu_wins()) return;
+  if (!s || s->cpu > not_long_beside_planning || s->pays()) return;
   const std::string why = "the loop, " + told_of_loop(costs.rounds(), loop.node->count) + ": " + s->reason();
   each_of_rounds(loop, [&](vertex* v) {
     if (v->accelerated && !is_loop(*v)) out.push_back({v, {false, why}});
@@ -151,10 +152,10 @@ void weigh_loop(vertex& loop, const rates& r, placement& p, std::vector<runtime:
   double to_compile = 0;
   for (const auto& c : costs.compile) to_compile += c.seconds;
   for (const auto& c : costs.compile)
-    s->to_compile += p.kernels().charged(c.v, c.seconds, (s->cpu - s->gpu) * c.seconds / std::max(to_compile, 1e-9));
+    s->to_compile += p.kernels().charged(c.v, c.seconds, (s->cpu - s->there) * c.seconds / std::max(to_compile, 1e-9));
   const std::string what = told_of_loop(costs.rounds(), loop.node->count);
-  if (s->gpu_wins()) {
-    out.push_back({&loop, {true, what + ": " + shown_seconds(s->gpu) + " on the GPU, " + shown_seconds(s->cpu) + " on the CPU"}});
+  if (s->pays()) {
+    out.push_back({&loop, {true, what + ": " + shown_seconds(s->there) + " on the GPU, " + shown_seconds(s->cpu) + " on the CPU"}});
     return;
   }
   each_of_rounds(loop, [&](vertex* v) {
@@ -185,7 +186,7 @@ void weigh_cached(const planner::machine_graph& g, vertex& cached, const rates& 
   if (!keeping) return;
   work w = keeping->each;
   w.down = 0;
-  seconds_on total{gpu_seconds(r, w), cpu_seconds(r, w)};
+  expected_costs total{gpu_seconds(r, w), cpu_seconds(r, w)};
   bool read = false;
   for (const auto& v : g.vertices) {
     if (v.get() == &cached || !reads(*v, cached)) continue;
@@ -195,7 +196,7 @@ void weigh_cached(const planner::machine_graph& g, vertex& cached, const rates& 
     read = true;
     // It may run on the GPU only if it was accepted.
     const double by_cpu = cpu_seconds(r, home->each);
-    total.gpu += readings_of_cached_rows * (here(*v) ? gpu_seconds(r, there->each) : cpu_seconds(r, there->each));
+    total.there += readings_of_cached_rows * (here(*v) ? gpu_seconds(r, there->each) : cpu_seconds(r, there->each));
     total.cpu += readings_of_cached_rows * (here(*v) ? std::min(by_cpu, gpu_seconds(r, home->each)) : by_cpu);
   }
   // What a terminal verb folds is placed after this.
@@ -203,10 +204,10 @@ void weigh_cached(const planner::machine_graph& g, vertex& cached, const rates& 
     const auto there = fold_among(g.result, g.captures, false, among(true)), home = fold_among(g.result, g.captures, false, among(false));
     if (!there || !home || planner::demands_gpu(g.result)) return;
     read = true;
-    total.gpu += readings_of_cached_rows * std::min(gpu_seconds(r, *there), cpu_seconds(r, *there));
+    total.there += readings_of_cached_rows * std::min(gpu_seconds(r, *there), cpu_seconds(r, *there));
     total.cpu += readings_of_cached_rows * std::min(gpu_seconds(r, *home), cpu_seconds(r, *home));
   }
-  if (!read || total.gpu_wins()) return;
+  if (!read || total.pays()) return;
   out.push_back({&cached, {false, "with what reads it: " + total.reason()}});
 }
 
@@ -216,8 +217,8 @@ void weigh_partition(const planner::machine_graph& g, vertex& partition, const r
   row_counts rows;
   const auto fetched = work_among(partition, {&rows, [](const vertex& v) { return here(v); }, {}, false, false});
   if (!fetched) return;
-  const seconds_on s{gpu_seconds(r, fetched->each), cpu_seconds(r, fetched->each)};
-  if (!s.gpu_wins()) out.push_back({&partition, {false, s.reason()}});
+  const expected_costs s{gpu_seconds(r, fetched->each), cpu_seconds(r, fetched->each)};
+  if (!s.pays()) out.push_back({&partition, {false, s.reason()}});
 }
 
 }  // namespace

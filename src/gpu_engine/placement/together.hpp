@@ -1,7 +1,7 @@
 // Vertices that are weighed together, when each has been asked whether it could run on the GPU: those of a loop, which would move rows
 // over the bus in each round if they were apart; rows that are cached, with all that reads them.
 //
-//   for (const opinion& o : together(graph, placement)) ...      // o.v: o.answer.yes, or better on the CPU
+//   for (const opinion& o : together(graph, placement)) ...      // o.v: o.answer, or better on the CPU
 #pragma once
 
 #include <vector>

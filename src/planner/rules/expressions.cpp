@@ -24,6 +24,16 @@ bool contracts(const node* n) {
 
 }  // namespace
 
+op mirrored(op comparison) {
+  switch (comparison) {
+    case op::lt: return op::gt;
+    case op::le: return op::ge;
+    case op::gt: return op::lt;
+    case op::ge: return op::le;
+    default: return comparison;
+  }
+}
+
 bool may_contract(const node* root) {
   bool may = false;
   ir::each_node(root, [&](const node* n) { may = may || contracts(n); });

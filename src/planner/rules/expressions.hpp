@@ -11,6 +11,9 @@ namespace query::planner::rules {
 // places of a program.
 bool may_contract(const ir::node* n);
 
+// What a comparison is with its sides the other way round.
+ir::op mirrored(ir::op comparison);
+
 // The interpreter gives the value that native code gives, and throws nothing, on any row.
 bool same_when_interpreted(const ir::node* n);
 

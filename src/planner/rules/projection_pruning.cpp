@@ -50,6 +50,11 @@ class reading {
     else all();
   }
   void add(const detail::user_function& f, std::uint32_t row) { add(r_.trace(f), row); }
+  void add_list(const detail::user_function& f, std::uint32_t list) {  // of a function of a list of the rows
+    const ir::traced& t = r_.trace(f);
+    if (t && !r_.options.verify) ir::element_fields_used(t.root, list, row_, fields_);
+    else all();
+  }
   void functions(const logical& n) {  // of its rows
     for (const detail::user_function& f : n.functions) add(f, 0);
   }
@@ -94,11 +99,14 @@ class reading {
         if (side(n, right)) handed_on(*reader);
         return;
       case verb::group_join:  // its function gets the right rows as a list
-        if (right) return all();
-        add(n.functions.front(), 0);
-        return add(n.functions.back(), 0);
+        add(n.functions[right ? 1 : 0], 0);
+        return right ? add_list(n.functions.back(), 1) : add(n.functions.back(), 0);
+      case verb::chunk:
+      case verb::window: return n.all || reader->accelerated ? all() : add_list(n.functions.front(), 0);
       case verb::cross_join:
-      case verb::zip: return add(n.functions.front(), right ? 1 : 0);
+      case verb::zip:
+        for (const detail::user_function& f : n.functions) add(f, right ? 1 : 0);
+        return;
       case verb::take:
       case verb::skip:
       case verb::take_last:

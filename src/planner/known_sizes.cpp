@@ -1,0 +1,55 @@
+#include "planner/known_sizes.hpp"
+
+#include <algorithm>
+
+#include "planner/cluster_graph.hpp"
+
+namespace query::planner {
+
+using detail::verb;
+
+namespace {
+
+constexpr std::uint64_t unknown = ~std::uint64_t{0};
+
+std::uint64_t rows_there(const logical& source) {
+  detail::row_block rows;
+  source.view(source.source.get(), rows);
+  return rows.n;
+}
+
+std::uint64_t most_rows(const branch& b, int depth) {
+  constexpr int most_depth = 64;
+  if (depth > most_depth) return unknown;
+  if (b.source) {
+    if (is_range(*b.source)) return b.source->count;
+    return b.source->view && b.source->what != verb::placeholder ? rows_there(*b.source) : unknown;
+  }
+  const vertex& v = *b.table;
+  if (v.limit != ~0ull) return v.limit;
+  if (v.node && v.node->what == verb::aggregate) return 1;
+  if (v.node && (v.node->what == verb::take || v.node->what == verb::take_last || v.node->what == verb::sample)) return v.node->count;
+  if (v.inputs.empty()) return unknown;  // a file
+  std::uint64_t rows = 0;
+  for (const branch& input : v.inputs) rows = std::max(rows, most_rows(input, depth + 1));
+  return rows;
+}
+
+}  // namespace
+
+std::uint64_t most_rows(const branch& b) { return most_rows(b, 0); }
+
+bool is_small(const vertex& table, std::uint64_t most_bytes) {
+  if (table.node || table.inputs.size() != 1) return false;
+  const branch& b = table.inputs.front();
+  if (!b.source || !b.source->view || b.source->what == verb::placeholder) return false;
+  if (std::any_of(b.stages.begin(), b.stages.end(), [](const stage& s) {
+        return s.what == stage::kind::probe || std::any_of(s.nodes.begin(), s.nodes.end(), [](const logical* n) {
+                 return n->what == verb::select_many;
+               });
+      }))
+    return false;
+  return rows_there(*b.source) * table.row()->size <= most_bytes;
+}
+
+}  // namespace query::planner

@@ -1,0 +1,16 @@
+// How many rows a branch begins with, as far as sources and limits tell before anything has run.
+#pragma once
+
+#include <cstdint>
+
+#include "planner/machine_graph.hpp"
+
+namespace query::planner {
+
+// At most, but for verbs that multiply rows; ~0: nobody knows.
+std::uint64_t most_rows(const branch& b);
+
+// Rows of a source that is here, with what is made of each: a table of so many bytes at most.
+bool is_small(const vertex& table, std::uint64_t most_bytes);
+
+}  // namespace query::planner

@@ -1,0 +1,106 @@
+// Files as sources and as sinks: the nodes of read_csv and read_binary, and what write_csv and write_binary run.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <query/csv.hpp>
+#include <query/detail/execute.hpp>
+#include <query/detail/failure.hpp>
+
+#include "data/csv_record_reader.hpp"
+#include "data/file_source.hpp"
+#include "data/output_folder.hpp"
+#include "runtime/execution.hpp"
+#include "runtime/stream_rows.hpp"
+#include "runtime/written_rows.hpp"
+
+namespace query::detail {
+
+namespace {
+
+using data::file_format;
+
+// The writer's own errors; those of the query are placed by now.
+template <class F> decltype(auto) placed(call_site where, F f) {
+  try {
+    return f();
+  } catch (const unplaced_error& e) {
+    fail_at(e, where);
+  }
+}
+
+void write_file(const pipe& p, const settings& s, const std::string& path, file_format format, const csv_options& options,
+                call_site where) {
+  const auto session = runtime::session_of(s);
+  const auto writer = placed(where, [&] { return runtime::writer_of(format, path, options, p.node->row, *session->cpu); });
+  stream_rows(p, s, nullptr, [](std::uint64_t) {}, [&](const row_block& b) {
+    placed(where, [&] { writer->write(b.rows, b.n); });
+    return true;
+  }, data::writing_verb(format).data(), where);
+  placed(where, [&] { writer->finish(false); });
+}
+
+void write_folder(const pipe& p, const settings& s, const std::string& path, file_format format, const csv_options& options,
+                  call_site where) {
+  const auto folder = placed(where, [&] {
+    if (format == file_format::csv) {
+      data::check_options(options, "write_csv");
+      data::check_csv_row(p.node->row, data::leaf_columns(p.node->row), options, "write_csv");
+    }
+    return std::make_unique<data::output_folder>(path, format);
+  });
+  const data::folder_sink sink{format, options, folder->staging(), place_of(where)};
+  runtime::execution e(p, s, "rows", planner::reading::written, {}, data::writing_verb(format).data(), where);
+  int times = 0;
+  const std::vector<data::written_file> files = e.read([&] {
+    if (e.partitions) return e.partitions->write(sink);
+    return std::vector{runtime::write_rows(*e.graph, sink, "alone-" + std::to_string(++times), *e.session->cpu, e.context)};
+  });
+  placed(where, [&] { folder->commit(files); });
+  std::uint64_t rows = 0;
+  for (const data::written_file& f : files) rows += f.rows;
+  e.gave(rows);
+  e.finished();
+  runtime::note_selectivity(e.graph->result, rows, e.context);
+}
+
+void write_either(const pipe& p, const settings& s, const std::string& path, file_format format, const csv_options& options,
+                  call_site where) {
+  if (data::output_folder::names(path)) write_folder(p, s, path, format, options, where);
+  else write_file(p, s, path, format, options, where);
+}
+
+std::shared_ptr<const logical> file_node(const file_paths& files, file_format format, const csv_options& options, const ir::type* row,
+                                         call_site where) {
+  auto n = std::make_shared<logical>();
+  n->what = verb::source_file;
+  const std::vector<std::string>& all = files.all();
+  std::string first = all.empty() ? "" : all.front();
+  if (const std::size_t slash = first.find_last_not_of('/'); slash != std::string::npos)
+    first.erase(0, first.rfind('/', slash) + 1);
+  n->label = std::string(data::reading_verb(format)) + "(\"" + first + "\"" + (all.size() > 1 ? ", and " + std::to_string(all.size() - 1) +
+                                                                                                   " more" : "") + ")";
+  n->row = row;
+  n->where = where;
+  n->options = std::make_shared<const data::file_source>(data::file_source{all, format, options});
+  return n;
+}
+
+}  // namespace
+
+void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* options, call_site where) {
+  write_either(p, s, path, file_format::csv, *static_cast<const csv_options*>(options), where);
+}
+void write_binary_file(const pipe& p, const settings& s, const std::string& path, call_site where) {
+  write_either(p, s, path, file_format::binary, {}, where);
+}
+
+std::shared_ptr<const logical> csv_source(const file_paths& files, const void* options, const ir::type* row, call_site where) {
+  return file_node(files, file_format::csv, *static_cast<const csv_options*>(options), row, where);
+}
+std::shared_ptr<const logical> binary_source(const file_paths& files, const ir::type* row, call_site where) {
+  return file_node(files, file_format::binary, {}, row, where);
+}
+
+}  // namespace query::detail

@@ -1,0 +1,57 @@
+#include "runtime/written_rows.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <query/detail/failure.hpp>
+#include <query/detail/stop.hpp>
+
+#include "data/binary_writer.hpp"
+#include "data/csv_writer.hpp"
+
+namespace query::runtime {
+
+std::unique_ptr<data::row_writer> writer_of(data::file_format format, const std::string& path, const csv_options& options,
+                                            const ir::type* row, const local_engine& engine) {
+  if (format == data::file_format::csv) return std::make_unique<data::csv_writer>(path, options, row);
+  return std::make_unique<data::binary_writer>(path, row, [row, &engine](std::byte* rows, std::size_t n) {
+    engine.clear_unused(*row, rows, n);
+  });
+}
+
+data::written_file write_rows(const planner::machine_graph& g, const data::folder_sink& to, const std::string& name, local_engine& engine,
+                              run_context& context) {
+  const auto placed = [&](auto&& f) {
+    try {
+      return f();
+    } catch (const detail::unplaced_error& e) {
+      throw user_error(std::string(e.what()) + " (" + to.place + ")");
+    }
+  };
+  const ir::type* const row = g.result.row;
+  auto writer = placed([&] {
+    std::error_code none;
+    if (!std::filesystem::is_directory(to.folder, none))
+      throw detail::unplaced_error(std::string(data::writing_verb(to.format)) +
+                                   ": a process does not see the folder that the others write: " + to.folder +
+                                   "; all machines must see it, as on a network file system");
+    return writer_of(to.format, to.folder + "/" + name, to.options, row, engine);
+  });
+  // A few rows at a time, with a look whether to stop before each: the source may be one block.
+  const std::size_t a_look = std::clamp<std::size_t>((std::size_t{1} << 20) / row->size, 1, 1 << 14);
+  const detail::stop_point stop;
+  std::uint64_t rows = 0;
+  engine.stream(g.result, g.captures, [](std::uint64_t) {}, [&](const detail::row_block& b) {
+    for (std::size_t i = 0; i < b.n; i += a_look) {
+      stop.check();
+      context.cancel.check();
+      placed([&] { writer->write(static_cast<const std::byte*>(b.rows) + i * row->size, std::min(a_look, b.n - i)); });
+    }
+    rows += b.n;
+    return true;
+  }, context);
+  placed([&] { writer->finish(true); });
+  return {name, writer->bytes(), rows};
+}
+
+}  // namespace query::runtime

@@ -1,0 +1,23 @@
+// What write_csv and write_binary do with the rows of one partition: a file of a folder that takes its place as a whole.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "data/file_source.hpp"
+#include "data/row_writer.hpp"
+#include "planner/machine_graph.hpp"
+#include "runtime/local_engine.hpp"
+#include "runtime/run_context.hpp"
+
+namespace query::runtime {
+
+// A writer of rows of this type; its errors are not placed.
+std::unique_ptr<data::row_writer> writer_of(data::file_format format, const std::string& path, const csv_options& options,
+                                            const ir::type* row, const local_engine& engine);
+
+// Writes the rows of the result into a file of this name of the sink's folder. The writer's errors have the sink's place.
+data::written_file write_rows(const planner::machine_graph& g, const data::folder_sink& to, const std::string& name, local_engine& engine,
+                              run_context& context);
+
+}  // namespace query::runtime

@@ -1,0 +1,120 @@
+// Reports of progress: how often they come, and that they go on.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "conformance/engines.hpp"
+#include "sanitized.hpp"
+#include "temp_folder.hpp"
+
+namespace conformance {
+namespace {
+
+const auto itself = [](auto x) { return x; };
+
+struct number_row {
+  std::int64_t n = 0;
+};
+QUERY_RECORD(number_row, n);
+
+// A thread that counts how often it wakes, twenty times a second on a machine that has time for it.
+class metronome {
+ public:
+  metronome() : thread_([this](const std::stop_token& stop) {
+    std::unique_lock hold(lock_);
+    while (!ended_.wait_for(hold, stop, std::chrono::milliseconds(50), [&] { return stop.stop_requested(); })) ++beats_;
+  }) {}
+  int beats() const { return beats_; }
+
+ private:
+  std::mutex lock_;
+  std::condition_variable_any ended_;
+  std::atomic<int> beats_ = 0;
+  std::jthread thread_;
+};
+
+// Reports come while no part of the work ends: the user's function, or the body of the caller's loop, is slow. Ten a second, or half
+// as many as a thread wakes meanwhile that only waits: other work on the machine holds up both.
+CONFORMS(progress, comes_ten_times_a_second, "on_progress") {
+  using clock = std::chrono::steady_clock;
+  const auto check = [&](const char* verb, auto run) {
+    SCOPED_TRACE(verb);
+    std::atomic<int> reports = 0;
+    std::atomic<double> last = -1;
+    const metronome others;
+    const auto begin = clock::now();
+    run([&](double fraction) {
+      ++reports;
+      EXPECT_GE(fraction, last.exchange(fraction));
+    });
+    const std::chrono::duration<double> passed = clock::now() - begin;
+    const int beats = others.beats();
+#ifndef QUERY_TEST_SANITIZED
+    EXPECT_GE(reports, std::min(passed.count() * 10, beats / 2.0)) << passed.count() << " s, " << beats << " beats";
+#endif
+    EXPECT_EQ(last, 1.0);
+  };
+  const std::vector<std::int64_t> few = {5, 3, 9, 1, 7, 2, 8, 4, 6, 0};
+  const auto slow = [](std::int64_t x) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return x;
+  };
+  check("sum", [&](auto report) { source(e, few).on_progress(report).select(query::opaque(slow)).sum(); });
+  check("order_by", [&](auto report) { source(e, few).on_progress(report).order_by(query::opaque(slow)).to_vector(); });
+  check("own order", [&](auto report) {
+    source(e, few).on_progress(report).order_by(itself, [&](std::int64_t a, std::int64_t b) { return slow(a) < b; }).to_vector();
+  });
+  check("the right side of a join", [&](auto report) {
+    source(e, few).on_progress(report).join(source(e, few), itself, query::opaque(slow), [](auto a, auto) { return a; }).to_vector();
+  });
+  // What these do with rows is the second half of their work.
+  const auto hash = [&](std::int64_t x) { return static_cast<std::size_t>(slow(x)); };
+  check("to_map", [&](auto report) { source(e, few).on_progress(report).to_map(itself, itself, std::equal_to<>(), hash); });
+  check("to_lookup", [&](auto report) { source(e, few).on_progress(report).to_lookup(itself, std::equal_to<>(), hash); });
+  check("first", [&](auto report) { source(e, few).on_progress(report).select(query::opaque(slow)).first(); });
+  check("any", [&](auto report) { source(e, few).on_progress(report).any([&](const std::int64_t& x) { return slow(x) == 8; }); });
+  check("sequence_equal", [&](auto report) { (void)source(e, few).on_progress(report).select(query::opaque(slow)).sequence_equal(few); });
+  check("range-for", [&](auto report) {
+    for (const std::int64_t& x : source(e, few).on_progress(report).select(query::opaque(slow))) (void)x;
+  });
+  check("for_each", [&](auto report) { source(e, few).on_progress(report).for_each([&](const std::int64_t& x) { slow(x); }); });
+  const std::vector<number_row> records = {{1}, {2}, {3}, {4}};
+  const auto slow_row = [&](const number_row& r) { return number_row{slow(r.n)}; };
+  const auto slow_rows = [&](auto report) { return source(e, records).on_progress(report).select(query::opaque(slow_row)); };
+  check("to_columns", [&](auto report) { (void)slow_rows(report).to_columns(); });
+  check("to_vectors", [&](auto report) { (void)slow_rows(report).to_vectors(); });
+  check("describe", [&](auto report) { (void)slow_rows(report).describe(); });
+  const query::tests::temp_folder folder("progress");
+  check("write_csv", [&](auto report) { slow_rows(report).write_csv(folder.name() + "/rows.csv"); });
+}
+
+// The second half of to_map and to_lookup, with keys of the user's equality and with the library's order, is told as it goes on.
+CONFORMS(progress, goes_on_while_keys_are_sorted, "on_progress", "to_map", "to_lookup") {
+  std::vector<std::int64_t> keys(60'000);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int64_t>(i * 2'654'435'761u % 4'294'967'291u);
+  const auto steps = [&](auto run) {
+    std::mutex lock;
+    std::set<double> between;
+    run([&](double fraction) {
+      const std::lock_guard hold(lock);
+      if (fraction > 0.5 && fraction < 1) between.insert(fraction);
+    });
+    return between.size();
+  };
+  const auto hash = [](const std::int64_t& x) { return static_cast<std::size_t>(x) * 0x9e3779b97f4a7c15; };
+  EXPECT_GE(steps([&](auto report) { source(e, keys).on_progress(report).to_map(itself); }), 5u);
+  EXPECT_GE(steps([&](auto report) { source(e, keys).on_progress(report).to_lookup(itself); }), 5u);
+  EXPECT_GE(steps([&](auto report) { source(e, keys).on_progress(report).to_map(itself, std::equal_to<>(), hash); }), 5u);
+  EXPECT_GE(steps([&](auto report) { source(e, keys).on_progress(report).to_lookup(itself, std::equal_to<>(), hash); }), 5u);
+}
+
+}  // namespace
+}  // namespace conformance
