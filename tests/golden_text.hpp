@@ -9,6 +9,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include "source_folder.hpp"
 
 // Fails with the first line that differs. `file` is named from tests/ on.
 inline void expect_golden_text(const std::string& file, const std::string& text) {

@@ -82,7 +82,7 @@ template <class Row> constexpr bool is_arrow_row() {
   return record<Row> && ir::described_v<Row>;
 }
 template <class Row> auto arrow_query(std::shared_ptr<const logical> n) {
-  return Query<Row, cpu::columns<Row>>{pipe{n, nullptr}, cpu::columns<Row>{}, n, nullptr};
+  return Query<Row, cpu::columns<Row>>{query_state(pipe{std::move(n), nullptr}, nullptr), cpu::columns<Row>{}};
 }
 
 // What to_columns() gave, without its types; its owner keeps all memory.

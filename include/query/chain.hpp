@@ -10,11 +10,12 @@
 #include <iosfwd>
 #include <limits>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/detail/check.hpp>
 #include <query/detail/execute.hpp>
 #include <query/detail/failure.hpp>
 #include <query/detail/make_function.hpp>
+#include <query/detail/query_state.hpp>
 #include <query/group.hpp>
 #include <query/verbs/asof_join.hpp>
 #include <query/verbs/composed.hpp>
@@ -63,23 +64,23 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
   using row = T;
 
   // What the library builds queries from; users call query::from.
-  Query(detail::pipe origin, Chain chain, std::shared_ptr<const detail::logical> node, detail::settings s)
-      : origin_(std::move(origin)), chain_(std::move(chain)), node_(std::move(node)), settings_(std::move(s)) {}
+  Query(const detail::query_state& state, const Chain& chain) : state_(state), chain_(chain) {}
+  explicit Query(const detail::query_state& state) requires std::is_same_v<Chain, cpu::rows<T>> : state_(state) {}
   Query(detail::pipe origin, detail::settings s) requires std::is_same_v<Chain, cpu::rows<T>>
-      : origin_(std::move(origin)), node_(origin_.node), settings_(std::move(s)) {}
+      : state_(std::move(origin), std::move(s)) {}
 
   // No rows: for a variable or a member that is given its query later.
   Query() requires std::is_same_v<Chain, cpu::rows<T>> : Query(rows_pipe<T>({}, detail::call_site{}), nullptr) {
-    auto n = std::make_shared<detail::logical>(*node_);
+    auto n = detail::copy_of(*state_.node);
     n->label = "empty query";
-    node_ = origin_.node = std::move(n);
+    state_.node = state_.origin.node = std::move(n);
   }
   // No moves: what was moved from is a query still, as cheap as a copy is.
   Query(const Query&) = default;
   Query& operator=(const Query&) = default;
   // Any chain becomes a Query<T>; its loop stays compiled, behind one virtual call a batch.
   template <class Other> requires(std::is_same_v<Chain, cpu::rows<T>> && !std::is_same_v<Other, Chain>)
-  Query(const Query<T, Other>& q) : origin_(q.to_pipe()), node_(origin_.node), settings_(q.run_settings()) {}  // NOLINT: the point of it
+  Query(const Query<T, Other>& q) : state_(q.to_any_pipe(), q.run_settings()) {}  // NOLINT: the point of it
 
   // ---- row-wise verbs
   // Keeps the rows for which f is true; f takes the row, or the row and its number (std::int64_t, from 0).
@@ -89,10 +90,11 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
       return check::after_error{};
     } else if constexpr (check::takes_number<F, T>) {
       auto [origin, chain] = positioned(at);
-      return extend<T>(detail::verb::where, label, detail::make_positioned<T>("predicate", f, ir::describe<bool>()), at, std::move(origin),
+      return extend<T>(detail::verb::where, label, detail::make_positioned<T>("predicate", f, ir::describe<bool>()), at, origin,
                        cpu::where_at<decltype(chain), F>(chain, f));
     } else {
-      return extend<T>(detail::verb::where, label, detail::make_filter<T>("predicate", f), at, origin_, cpu::where<Chain, F>(chain_, f));
+      return extend<T>(detail::verb::where, label, detail::make_filter<T>("predicate", f), at, state_.origin,
+                       cpu::where<Chain, F>(chain_, f));
     }
   }
   QUERY_DETAIL_NEEDS(where, 1, "the predicate is missing: where([](auto t) { return t.qty > 100; })")
@@ -106,11 +108,12 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
       auto [origin, chain] = positioned(at);
       using link = cpu::select_at<decltype(chain), F>;
       using R = typename link::row;
-      return extend<R>(detail::verb::select, label, detail::make_positioned<T>("projection", f, ir::describe<R>()), at, std::move(origin),
+      return extend<R>(detail::verb::select, label, detail::make_positioned<T>("projection", f, ir::describe<R>()), at, origin,
                        link(chain, f));
     } else {
       using R = detail::result_of<F, T>;
-      return extend<R>(detail::verb::select, label, detail::make_map<T, R>("projection", f), at, origin_, cpu::select<Chain, F>(chain_, f));
+      return extend<R>(detail::verb::select, label, detail::make_map<T, R>("projection", f), at, state_.origin,
+                       cpu::select<Chain, F>(chain_, f));
     }
   }
   // Replaces each row by the elements of f(row), or of f(row, number), any range.
@@ -139,7 +142,7 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
         }
         out.flush(to);
       };
-      return extend<R>(detail::verb::select_many, "select_many", std::move(u), at, origin_, link(chain_, f));
+      return extend<R>(detail::verb::select_many, "select_many", std::move(u), at, state_.origin, link(chain_, f));
     }
   }
   // By result(row, element) for each element of f(row), or of f(row, number).
@@ -214,7 +217,7 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
     if constexpr (!check::stop_on::token<Token>()) return *this;
     else return with_settings([&](detail::run_settings& r) {
       const auto asked = [](const void* t) -> bool { return static_cast<const Token*>(t)->stop_requested(); };
-      r.stops.add({std::make_shared<const Token>(std::move(token)), asked, &typeid(Token)});
+      r.stops.add({detail::keep(std::move(token)), asked, &typeid(Token)});
     });
   }
   // report(fraction) is called now and then, by any thread, one call at a time; so is each of several.
@@ -223,7 +226,7 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
     else
       return with_settings([&](detail::run_settings& r) {
         r.progress.add(
-            {std::make_shared<const F>(std::move(report)), [](const void* f, double fraction) { (*static_cast<const F*>(f))(fraction); }});
+            {detail::keep(std::move(report)), [](const void* f, double fraction) { (*static_cast<const F*>(f))(fraction); }});
       });
   }
 
@@ -266,55 +269,51 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
     return verbs::with_aggregates(*this, terminal, [&](const auto& q, detail::call_site at) { return q.explain_json(terminal, at); }, a...);
   }
 
-  detail::pipe to_pipe() const {
-    if constexpr (Chain::identity) return origin_;
-    else return {node_, detail::make_in_cleared_memory<const cpu::typed_segment<Chain>>(origin_, chain_)};
+  // K: what the terminal verb folds the rows to.
+  template <detail::fold_kind K = detail::fold_kind::count> detail::pipe to_pipe() const { return pipe_by<K>(); }
+  // For whatever terminal verb may come.
+  detail::pipe to_any_pipe() const {
+    using enum detail::fold_kind;
+    if constexpr (cpu::folds<T>) return pipe_by<count, sum, min, max, average>();
+    else return pipe_by<count>();
   }
-  const detail::settings& run_settings() const { return settings_; }
+  const detail::settings& run_settings() const { return state_.how; }
 
  private:
+  template <detail::fold_kind... Folds> detail::pipe pipe_by() const {
+    if constexpr (Chain::identity) return state_.origin;
+    else
+      return {state_.node, detail::make_segment(state_.origin, ir::describe<typename Chain::source>(), ir::describe<T>(),
+                                                cpu::segment_form_of<Chain, Folds...>, std::addressof(chain_))};
+  }
   template <class R, class Link>
-  Query<R, Link> extend(detail::verb v, const char* label, detail::user_function f, detail::call_site at, detail::pipe origin,
-                        Link link) const {
-    auto n = std::make_shared<detail::logical>();
-    n->what = v;
-    n->label = label;
-    verbs::name_part(*n, v == detail::verb::where ? "where" : v == detail::verb::select ? "select" : label);
-    n->inputs.push_back({node_, nullptr});
-    n->row = ir::describe<R>();
-    n->functions.push_back(std::move(f));
-    n->where = at;
-    n->accelerated = node_->accelerated;
-    n->gpu_required = node_->gpu_required;
-    n->fast_math = node_->fast_math;
-    detail::settings s = detail::with_captured(settings_, *n);
-    return {std::move(origin), std::move(link), std::move(n), std::move(s)};
+  Query<R, Link> extend(detail::verb v, const char* label, detail::user_function&& f, detail::call_site at, const detail::pipe& origin,
+                        const Link& link) const {
+    return {detail::extended(state_, origin, v, label, std::move(f), ir::describe<R>(), at), link};
   }
   // A function of the row's number needs rows whose numbers are known: a filter upstream ends the chain.
   auto positioned(detail::call_site) const {
     if constexpr (Chain::filters || Chain::columnar) return std::pair(to_pipe(), cpu::rows<T>{});
-    else return std::pair(origin_, chain_);
+    else return std::pair(state_.origin, chain_);
   }
   template <class Change> Query marked(Change change) const {
-    auto n = std::make_shared<detail::logical>(*node_);
+    auto n = detail::copy_of(*state_.node);
     change(*n);
     Query q = *this;
-    q.node_ = n;
-    if constexpr (Chain::identity) q.origin_.node = n;
+    q.state_.node = n;
+    if constexpr (Chain::identity) q.state_.origin.node = n;
     return q;
   }
   template <class Change> Query with_settings(Change change) const {
-    auto s = std::make_shared<detail::run_settings>(settings_ ? *settings_ : detail::run_settings{});
+    auto s = detail::copy_of(state_.how);
     change(*s);
     Query q = *this;
-    q.settings_ = std::move(s);
+    q.state_.how = std::move(s);
     return q;
   }
 
-  detail::pipe origin_;
+  detail::query_state state_;
   [[no_unique_address]] Chain chain_;
-  std::shared_ptr<const detail::logical> node_;
-  detail::settings settings_;
 };
 
 // std::cout << q does not compile, and says what does.

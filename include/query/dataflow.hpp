@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include <query/detail/closure.hpp>
 #include <query/detail/dataflow_plan.hpp>
 #include <query/errors.hpp>
 
@@ -251,7 +252,7 @@ template <class T, class F> route<T> when(F f, edge<T> to) {
   constexpr bool called = std::is_invocable_r_v<bool, const F&, const T&>, copied = std::copy_constructible<T>;
   static_assert(called, "query::dataflow: when: the predicate takes a row, gives a bool and is not `mutable`");
   static_assert(copied, "query::dataflow: when: rows are copied to where they go; these cannot be: use when_block");
-  route<T> r{{.edge = to.number(), .f = std::make_shared<const F>(std::move(f))}, to.graph()};
+  route<T> r{{.edge = to.number(), .f = detail::keep(std::move(f))}, to.graph()};
   if constexpr (called && copied) {
     r.plan.mark = [](const void* p, const void* rows, std::size_t n, bool* takes) {
       for (std::size_t i = 0; i < n; ++i) takes[i] = (*static_cast<const F*>(p))(static_cast<const T*>(rows)[i]);
@@ -263,7 +264,7 @@ template <class T, class F> route<T> when(F f, edge<T> to) {
 template <class T, class F> route<T> when_block(F f, edge<T> to) {
   constexpr bool called = std::is_invocable_r_v<bool, const F&, const block<T>&>;
   static_assert(called, "query::dataflow: when_block: the predicate takes a block, gives a bool and is not `mutable`");
-  route<T> r{{.edge = to.number(), .f = std::make_shared<const F>(std::move(f))}, to.graph()};
+  route<T> r{{.edge = to.number(), .f = detail::keep(std::move(f))}, to.graph()};
   if constexpr (called)
     r.plan.whole = [](const void* p, const detail::flow_rows& rows) -> bool { return (*static_cast<const F*>(p))(block<T>(rows)); };
   return r;
@@ -356,7 +357,7 @@ class graph {
     static_assert(requires(const Token& t) { { t.stop_requested() } -> std::convertible_to<bool>; },
                   "query::dataflow: stop_on: takes a stop token: std::stop_token, or what has `bool stop_requested() const`");
     const auto asked = [](const void* t) -> bool { return static_cast<const Token*>(t)->stop_requested(); };
-    plan_->how->stops.add({std::make_shared<const Token>(std::move(token)), asked, &typeid(Token)});
+    plan_->how->stops.add({detail::keep(std::move(token)), asked, &typeid(Token)});
     return *this;
   }
 
@@ -373,7 +374,7 @@ class graph {
   template <class F, class... Ports> void add_vertex(std::string name, F f, Ports... ports) {
     detail::flow_vertex v{.name = std::move(name)};
     (add_port(v, std::move(ports)), ...);
-    v.f = std::make_shared<const F>(std::move(f));
+    v.f = detail::keep(std::move(f));
     v.call = [](const void* raw, detail::flow_input* const* in, detail::flow_output* const* out) {
       F copy = *static_cast<const F*>(raw);
       std::tuple<typename Ports::port...> opened{open<typename Ports::port>(in, out)...};

@@ -130,7 +130,7 @@ inline constexpr bool has_twin<T> = ir::described_v<typename T::query_part_types
 
 ir::traced without_trace(std::string reason, bool must);
 // Traces and checks the result: its type, rows that escaped; throws if the function must trace.
-ir::traced run_checked_trace(function_ref<const ir::node*()> call, bool must);
+ir::traced run_checked_trace(const ir::node* (*call)(const void* f), const void* f, bool must);
 // Why functions of rows of these types are not traced.
 std::string no_record(const undescribed_part& part);
 template <class... Row> std::string no_record() {
@@ -139,6 +139,17 @@ template <class... Row> std::string no_record() {
   return no_record(part);
 }
 std::string types_differ(std::string_view traced, std::string_view native);
+
+// f of symbolic rows.
+template <class F, class... Row> struct symbolic_call {
+  static const ir::node* run(const void* f) {
+    return with_rows(*static_cast<const F*>(f), std::make_integer_sequence<std::uint32_t, sizeof...(Row)>{});
+  }
+  template <std::uint32_t... I> static const ir::node* with_rows(const F& f, std::integer_sequence<std::uint32_t, I...>) {
+    return of(f, make_twin<Row>(row_node(ir::describe<Row>(), I))...);
+  }
+  static const ir::node* of(const F& f, const twin_t<Row>&... row) { return to_node(f(row...)); }
+};
 
 template <class F, class... Row> ir::traced trace_generic(const F& f, bool must) {
   if constexpr (!is_callable<const F&, const twin_t<Row>&...>) {
@@ -151,14 +162,7 @@ template <class F, class... Row> ir::traced trace_generic(const F& f, bool must)
     if constexpr (!std::is_same_v<held_t<X>, R>) {
       return without_trace(types_differ(type_name<held_t<X>>(), type_name<R>()), must);
     } else {
-      return run_checked_trace(
-          [&]() -> const ir::node* {
-            const auto rows = [&]<std::uint32_t... I>(std::integer_sequence<std::uint32_t, I...>) {
-              return std::tuple<twin_t<Row>...>{make_twin<Row>(row_node(ir::describe<Row>(), I))...};
-            }(std::make_integer_sequence<std::uint32_t, sizeof...(Row)>{});
-            return std::apply([&](const auto&... row) -> const ir::node* { return to_node(f(row...)); }, rows);
-          },
-          must);
+      return run_checked_trace(&symbolic_call<F, Row...>::run, std::addressof(f), must);
     }
   }
 }

@@ -270,7 +270,7 @@ template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C.
     detail::see_columns(view.bases.data(), bases.data(), bases.size());
     b.columns = view.bases.data();
   };
-  return {detail::pipe{n, nullptr}, cpu::columns<T>{}, n, nullptr};
+  return {detail::query_state(detail::pipe{std::move(n), nullptr}, nullptr), cpu::columns<T>{}};
 }
 
 // first, first + 1, ..., n numbers, of the type of the first. A user_error where they do not fit it.
@@ -344,7 +344,7 @@ template <class F> auto generate(F f, detail::call_site at = detail::call_site::
   } else {
     using T = detail::stored_t<typename std::invoke_result_t<F&>::value_type>;
     auto n = detail::source_node(detail::verb::source_stream, "generate", ir::describe<T>(), at);
-    n->source = std::make_shared<const F>(std::move(f));
+    n->source = detail::keep(std::move(f));
     n->open = [](const void* s) -> std::unique_ptr<detail::row_stream> {
       return std::make_unique<detail::generated_stream<T, F>>(*static_cast<const F*>(s));
     };

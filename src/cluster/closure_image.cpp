@@ -35,13 +35,13 @@ constexpr std::size_t word = sizeof(std::uintptr_t);
 }  // namespace
 
 closure_image image_of(const void* object, const detail::closure_form& form, const capture_list& captures, const program& here,
-                       const mapped_memory& memory, std::size_t from) {
+                       const mapped_memory& memory) {
   closure_image image;
   image.bytes.resize(form.size);
   const auto* bytes = static_cast<const std::byte*>(object);
-  std::memcpy(image.bytes.data() + from, bytes + from, form.size - from);
+  std::memcpy(image.bytes.data(), bytes, form.size);
   const auto clear = [&](std::size_t at, std::size_t n) { std::memset(image.bytes.data() + at, 0, n); };
-  for (std::size_t at = (from + word - 1) / word * word; at + word <= form.size; at += word) {
+  for (std::size_t at = 0; at + word <= form.size; at += word) {
     std::uintptr_t value;
     std::memcpy(&value, bytes + at, word);
     const auto captured = std::find_if(captures.begin(), captures.end(), [&](const handle& h) {
@@ -63,7 +63,7 @@ closure_image image_of(const void* object, const detail::closure_form& form, con
 }
 
 std::shared_ptr<void> object_of(const closure_image& image, const detail::closure_form& form, const capture_list& captures,
-                                const program& here, void (*begin)(void* object, const void* context), const void* context) {
+                                const program& here) {
   const std::align_val_t align{std::max<std::size_t>(form.align, word)};
   const std::size_t size = image.bytes.size();
   constexpr std::size_t most_aligned = 4096;
@@ -87,7 +87,6 @@ std::shared_ptr<void> object_of(const closure_image& image, const detail::closur
     check(c.offset, sizeof(handle));
     if (c.capture >= captures.size()) throw cluster_error("cluster: an image is damaged");
   }
-  if (begin) begin(bytes, context);
   for (const auto& c : image.captures) ::new (static_cast<void*>(bytes + c.offset)) handle(captures[c.capture]);
   void* const made = memory.release();
   return {made, [destroy = form.destroy, align](void* f) {

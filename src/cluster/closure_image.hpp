@@ -56,14 +56,11 @@ struct closure_image {
   std::vector<cut_address> addresses;
 };
 
-// `from`: the first byte that is looked at; what is before it is left out (zero) and made by the receiver.
 closure_image image_of(const void* object, const detail::closure_form& form, const capture_list& captures, const program& here,
-                       const mapped_memory& memory, std::size_t from = 0);
+                       const mapped_memory& memory);
 
-// The bytes in memory of their own, with the captures and addresses of this process. `begin`, if not null, makes what image_of left out;
-// nothing of the object is destroyed if it throws.
+// The bytes in memory of their own, with the captures and addresses of this process.
 std::shared_ptr<void> object_of(const closure_image& image, const detail::closure_form& form, const capture_list& captures,
-                                const program& here, void (*begin)(void* object, const void* context) = nullptr,
-                                const void* context = nullptr);
+                                const program& here);
 
 }  // namespace query::cluster

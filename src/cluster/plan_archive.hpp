@@ -535,53 +535,30 @@ template <bool Writes> class plan_archive {
 };
 
 // ---------------------------------------------------------------- compiled loops
-namespace segments {
-
-// The part of every segment that the plan reads. Its first word is the address of the class's table of functions, as in every object of
-// a class with virtual functions under the Itanium C++ ABI; the receiver puts the sent class's there.
-struct base final : detail::segment {
-  base(const ir::type* in_type, const ir::type* out_type, detail::closure_form f) : segment({}, in_type, out_type, f) {}
-  void run(const detail::row_block&, bool, detail::batch_sink&) const override {}
-};
-struct received {
-  const ir::type *in, *out;
-  detail::closure_form form;
-  std::uintptr_t table;
-};
-inline void begin(void* object, const void* context) {
-  const auto& r = *static_cast<const received*>(context);
-  ::new (object) base(r.in, r.out, r.form);
-  std::memcpy(object, &r.table, sizeof r.table);
-}
-inline void destroy(void* object) { static_cast<detail::segment*>(object)->~segment(); }
-
-}  // namespace segments
-
 template <bool Writes> void plan_archive<Writes>::segment(planner::stage& s) {
   if (!present(s.native != nullptr)) return;
-  closure_image bytes;
-  segments::received r{};
   capture_list captures;
   for (const detail::logical* n : s.nodes) {
     if (!n) throw cluster_error("cluster: a loop has no verb");
     for (const detail::user_function& f : n->functions) captures.insert(captures.end(), f.captures.begin(), f.captures.end());
   }
+  const ir::type *in = nullptr, *out = nullptr;
+  std::uintptr_t form = 0;
+  closure_image bytes;
   if constexpr (Writes) {
-    r = {s.native->in, s.native->out, s.native->form, 0};
-    if (!r.form.size) throw cannot_travel{"its compiled loop does not say how it lies in memory"};
-    std::memcpy(&r.table, static_cast<const void*>(s.native.get()), sizeof r.table);
-    bytes = image_of(s.native.get(), r.form, captures, *here_, memory_, sizeof(detail::segment));
+    in = s.native->in, out = s.native->out;
+    form = reinterpret_cast<std::uintptr_t>(&s.native->form);
+    bytes = image_of(s.native->chain.get(), s.native->form.chain, captures, *here_, memory_);
   }
-  values(r.form.size, r.form.align);
-  type(r.in);
-  type(r.out);
-  address(r.table, program::part::constant);
+  type(in);
+  type(out);
+  address(form, program::part::constant);
   image(bytes);
   if constexpr (!Writes) {
-    if (bytes.bytes.size() != r.form.size || r.form.size < sizeof(detail::segment)) throw cluster_error("cluster: a loop is damaged");
-    const detail::closure_form whole{r.form.size, r.form.align, &segments::destroy};
-    s.native = std::static_pointer_cast<const detail::segment>(
-        std::static_pointer_cast<const void>(object_of(bytes, whole, captures, *here_, &segments::begin, &r)));
+    if (!form) throw cluster_error("cluster: a loop is damaged");
+    const auto& loops = *reinterpret_cast<const detail::segment_form*>(form);
+    if (bytes.bytes.size() != loops.chain.size) throw cluster_error("cluster: a loop is damaged");
+    s.native = std::make_shared<const detail::segment>(detail::pipe{}, in, out, loops, object_of(bytes, loops.chain, captures, *here_));
   }
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/column_list.hpp"

@@ -1,6 +1,6 @@
 #include "cpu_engine/column_list.hpp"
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "cpu_engine/vertex_tasks.hpp"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/collected_columns.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "cpu_engine/join_table.hpp"
 

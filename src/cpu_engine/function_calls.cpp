@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/captured.hpp"

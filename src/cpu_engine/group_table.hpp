@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/detail/stop.hpp>
 
 #include "cpu_engine/column_key.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/detail/failure.hpp>
 
 #include "cpu_engine/key_tables.hpp"

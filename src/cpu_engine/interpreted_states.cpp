@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/aggregate_column.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/join_sides.hpp"

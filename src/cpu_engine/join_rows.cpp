@@ -2,7 +2,7 @@
 #include <cstring>
 #include <iterator>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/detail/failure.hpp>
 
 #include <query/detail/stop.hpp>

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "cpu_engine/key_hash.hpp"
 #include "cpu_engine/permutation.hpp"

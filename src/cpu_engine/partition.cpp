@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>
 #include <query/errors.hpp>

@@ -1,6 +1,6 @@
 #include "cpu_engine/pieces.hpp"
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/errors.hpp>
 
 namespace query::cpu {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 namespace query::cpu {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "cpu_engine/key_hash.hpp"
 #include "cpu_engine/made_tables.hpp"

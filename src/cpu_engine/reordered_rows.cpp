@@ -1,6 +1,6 @@
 #include "cpu_engine/reordered_rows.hpp"
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/detail/stop.hpp>
 
 #include "cpu_engine/rows_buffer.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "cpu_engine/rows_buffer.hpp"
 

@@ -1,6 +1,6 @@
 #include "cpu_engine/row_prefix.hpp"
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/table_estimate.hpp"

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/detail/discard.hpp>
 #include <query/detail/failure.hpp>
 #include <query/detail/stop.hpp>

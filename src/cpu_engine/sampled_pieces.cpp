@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "cpu_engine/vertex_streams.hpp"
 

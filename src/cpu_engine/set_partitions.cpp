@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/grouper.hpp"

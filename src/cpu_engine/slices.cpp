@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "cpu_engine/collected_rows.hpp"
 #include "cpu_engine/row_prefix.hpp"

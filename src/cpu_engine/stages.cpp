@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/detail/division_watch.hpp>
 #include <query/detail/failure.hpp>
 

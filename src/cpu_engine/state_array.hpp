@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "runtime/buffer_pool.hpp"
 

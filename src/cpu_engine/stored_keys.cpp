@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "cpu_engine/column_batch.hpp"
 

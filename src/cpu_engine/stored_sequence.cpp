@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 namespace query::cpu {
 

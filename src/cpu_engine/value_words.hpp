@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "cpu_engine/interpreter.hpp"
 #include "cpu_engine/rows_buffer.hpp"

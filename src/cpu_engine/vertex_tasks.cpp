@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/detail/stop.hpp>
 
 namespace query::cpu {

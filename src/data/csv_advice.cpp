@@ -88,8 +88,8 @@ std::string advice_for_value(const ir::type* type, std::string_view text) {
 }
 
 std::string advice_for_large_number(std::string_view text) {
-  const char* holds = type_that_holds(text);
-  return holds ? std::string("make the field a ") + holds : std::string("no type of numbers holds it: ") + as_text;
+  if (const char* holds = type_that_holds(text)) return std::string("make the field a ") + holds;
+  return std::string("no type of numbers holds it: ") + as_text;
 }
 
 }  // namespace query::data

@@ -12,8 +12,8 @@ ir::traced without_trace(std::string reason, bool must) {
   return t;
 }
 
-ir::traced run_checked_trace(function_ref<const ir::node*()> call, bool must) {
-  ir::traced t = ir::run_trace(call);
+ir::traced run_checked_trace(const ir::node* (*call)(const void* f), const void* f, bool must) {
+  ir::traced t = ir::run_trace([&] { return call(f); });
   if (t)
     if (const char* escaped = escaped_row(t.root)) t.reason = escaped;
   return t.reason.empty() ? t : without_trace(std::move(t.reason), must);

@@ -3,6 +3,9 @@
 #include <cstring>
 #include <iterator>
 #include <mutex>
+#include <utility>
+
+#include <query/detail/group_trace.hpp>
 
 #include <ir/analysis.hpp>
 #include <ir/visit.hpp>
@@ -180,3 +183,17 @@ group_analysis plan_group_function(const traced& function, const type* key, cons
 }
 
 }  // namespace query::ir
+
+namespace query::agg {
+
+const ir::node* aggregate_node(const ir::type* t, const char* name, const ir::node* of, std::span<const ir::node* const> more) {
+  ir::node n;
+  n.what = ir::op::aggregate;
+  n.type = t;
+  if (of) n.kids.push_back(of);
+  n.kids.insert(n.kids.end(), more.begin(), more.end());
+  n.text = name;
+  return ir::current_arena().put(std::move(n));
+}
+
+}  // namespace query::agg

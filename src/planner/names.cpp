@@ -29,11 +29,6 @@ namespace query::planner {
 
 std::string verb_of(const detail::logical& n) { return n.part.empty() ? n.label : n.label + " (" + n.part + ")"; }
 
-std::string place_of(const detail::call_site& at) {
-  const std::string_view file = at.file;
-  return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(at.line);
-}
-
 std::string shown(const ir::traced& t, std::size_t longest) {
   constexpr std::string_view word = "collection";
   const std::string text = ir::show(t);

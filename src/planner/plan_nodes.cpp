@@ -43,8 +43,14 @@ logical::~logical() {
 }
 
 segment::~segment() {
+  release(std::move(chain));  // its functions may hold queries, too
   release(std::move(origin.native));
   release(std::move(origin.node));
+}
+
+std::shared_ptr<const segment> make_segment(const pipe& origin, const ir::type* in, const ir::type* out, const segment_form& form,
+                                            const void* chain) {
+  return std::make_shared<const segment>(origin, in, out, form, copy_of(chain, form.chain));
 }
 
 capture::~capture() { release(std::move(plan)); }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "conformance/engines.hpp"
+#include "source_folder.hpp"
 
 namespace conformance {
 namespace {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include <gtest/gtest.h>
+#include "source_folder.hpp"
 
 namespace conformance {
 

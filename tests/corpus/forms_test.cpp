@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "corpus/forms.hpp"
+#include "source_folder.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 
 #include "cpu_engine/number_kernels.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <query/cpu/typed_segment.hpp>
+#include <query/cpu/segment_form.hpp>
 #include <query/record.hpp>
 
 #include "cpu_engine/tbb_scheduler.hpp"

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 #include <query/query.hpp>
+#include "source_folder.hpp"
 
 namespace examples {
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include "source_folder.hpp"
 
 namespace query::gpu_engine {
 std::span<const named_source> embedded_test_sources();  // of a folder that tests/CMakeLists.txt writes

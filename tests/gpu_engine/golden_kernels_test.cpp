@@ -10,6 +10,7 @@
 #include "gpu_engine/operators/join_kernels.hpp"
 #include "gpu_engine/out_of_core/group_stream.hpp"
 #include "gpu_engine/out_of_core/state_stream.hpp"
+#include "source_folder.hpp"
 
 namespace generated {
 namespace {

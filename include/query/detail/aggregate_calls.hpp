@@ -27,23 +27,22 @@ void update_fields(const void* self, void* states, const std::uint32_t* groups, 
   }(field_indices<T>{});
 }
 
-// Record: F -> A, called at every execution, so that captures by reference are read anew.
-template <class A, class K, class T, class F, A (*Record)(const F&)> detail::aggregate_calls calls_of() {
-  using S = typename A::template state<T>;
-  using Out = value_of<A, K, T>;
-  detail::aggregate_calls c;
-  c.state_size = sizeof(S);
-  c.state_align = alignof(S);
-  c.record = [](const void* f) -> std::shared_ptr<const void> { return std::make_shared<const A>(Record(*static_cast<const F*>(f))); };
-  c.init = [](const void*, void* states, std::size_t n) {
-    std::uninitialized_value_construct_n(static_cast<S*>(states), n);
-  };
-  c.destroy = [](void* states, std::size_t n) { std::destroy_n(static_cast<S*>(states), n); };
-  c.relocate = [](void* to, void* from, std::size_t n) {
+// What is done with states of one type whatever the aggregate.
+template <class S> struct state_calls {
+  static void init(const void*, void* states, std::size_t n) { std::uninitialized_value_construct_n(static_cast<S*>(states), n); }
+  static void destroy(void* states, std::size_t n) { std::destroy_n(static_cast<S*>(states), n); }
+  static void relocate(void* to, void* from, std::size_t n) {
     std::uninitialized_move_n(static_cast<S*>(from), n, static_cast<S*>(to));  // where a row cannot be copied, all states stay
     std::destroy_n(static_cast<S*>(from), n);
-  };
-  c.update = [](const void* self, void* states, const std::uint32_t* groups, const void* rows, const std::uint32_t* select, std::size_t n) {
+  }
+};
+
+// The calls by name, not lambdas: those compile to two functions each.
+template <class A, class K, class T> struct aggregate_loops {
+  using S = typename A::template state<T>;
+
+  static void update(const void* self, void* states, const std::uint32_t* groups, const void* rows, const std::uint32_t* select,
+                     std::size_t n) {
     const A& a = *static_cast<const A*>(self);
     S* s = static_cast<S*>(states);
     const T* r = static_cast<const T*>(rows);
@@ -56,19 +55,38 @@ template <class A, class K, class T, class F, A (*Record)(const F&)> detail::agg
         for (; i < end; ++i) a.step(s[groups[i]], r[i]);
       }
     });
-  };
-  if constexpr (A::own_state) {
-    if constexpr (A::template by_field<T>) c.update_fields = &update_fields<A, T>;
   }
-  c.merge = [](const void*, void* into, const std::uint32_t* groups, void* from, std::size_t n) {
+  static void merge(const void*, void* into, const std::uint32_t* groups, void* from, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) A::merge(static_cast<S*>(into)[groups ? groups[i] : 0], static_cast<S*>(from)[i]);
-  };
-  c.finish = [](const void* self, const void* keys, void* states, std::size_t n, void* out) {
+  }
+  static void finish(const void* self, const void* keys, void* states, std::size_t n, void* out) {
     const A& a = *static_cast<const A*>(self);
+    using Out = value_of<A, K, T>;
     detail::made_so_far<Out> made(static_cast<Out*>(out));
     for (std::size_t i = 0; i < n; ++i) made.add(i, a.template value<T>(static_cast<const K*>(keys)[i], static_cast<S*>(states)[i]));
     made.keep();
-  };
+  }
+};
+// Record: F -> A, called at every execution, so that captures by reference are read anew.
+template <class A, class F, A (*Record)(const F&)> std::shared_ptr<const void> recorded_again(const void* f) {
+  return detail::keep<A>(Record(*static_cast<const F*>(f)));
+}
+template <class A, class K, class T, class F, A (*Record)(const F&)> detail::aggregate_calls calls_of() {
+  using S = typename A::template state<T>;
+  using loops = aggregate_loops<A, K, T>;
+  detail::aggregate_calls c;
+  c.state_size = sizeof(S);
+  c.state_align = alignof(S);
+  c.record = &recorded_again<A, F, Record>;
+  c.init = &state_calls<S>::init;
+  c.destroy = &state_calls<S>::destroy;
+  c.relocate = &state_calls<S>::relocate;
+  c.update = &loops::update;
+  if constexpr (A::own_state) {
+    if constexpr (A::template by_field<T>) c.update_fields = &update_fields<A, T>;
+  }
+  c.merge = &loops::merge;
+  c.finish = &loops::finish;
   return c;
 }
 

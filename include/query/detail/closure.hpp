@@ -1,20 +1,16 @@
-// The form of a function object: another process of the same program makes it again from its bytes by this.
+// The form of a function object: how the library copies and destroys one, and how another process of the same program makes it again
+// from its bytes.
 //
-// Such objects are made in cleared memory, so that bytes which no member has are zero wherever the compiler lets them be: old addresses
+// Copies are made in cleared memory, so that bytes which no member has are zero wherever the compiler lets them be: old addresses
 // that lie about in memory would look like captured pointers.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <type_traits>
 
 namespace query::detail {
-
-struct closure_form {
-  std::size_t size = 0, align = 1;
-  void (*destroy)(void* f) = nullptr;
-};
-template <class F> inline constexpr closure_form closure_form_of{sizeof(F), alignof(F), [](void* f) { static_cast<F*>(f)->~F(); }};
 
 // The compiler keeps stores to that memory, though nobody seems to read it.
 inline void keep_stores(void* memory) { __asm__ volatile("" : : "r"(memory) : "memory"); }
@@ -35,23 +31,27 @@ template <class T> void clear_padding([[maybe_unused]] T& x) {
 #endif
 }
 
-template <class T> struct cleared_memory {
-  using value_type = T;
-  cleared_memory() = default;
-  template <class U> cleared_memory(const cleared_memory<U>&) noexcept {}
-  T* allocate(std::size_t n) {
-    T* const memory = std::allocator<T>().allocate(n);
-    void* const bytes = const_cast<void*>(static_cast<const volatile void*>(memory));
-    __builtin_memset(bytes, 0, n * sizeof(T));
-    keep_stores(bytes);  // an object's life begins with its constructor, so they would be dead
-    return memory;
-  }
-  void deallocate(T* memory, std::size_t n) noexcept { std::allocator<T>().deallocate(memory, n); }
-  template <class U> bool operator==(const cleared_memory<U>&) const { return true; }
+struct closure_form {
+  std::size_t size = 0, align = 1;
+  void (*copy)(void* raw, const void* f) = nullptr;
+  void (*destroy)(void* f) = nullptr;
 };
+template <class F> struct closure_calls {
+  static void copy(void* raw, const void* f) {
+    F* const made = ::new (raw) F(*static_cast<const F*>(f));
+    if constexpr (!std::is_empty_v<F>) clear_padding(*made);
+  }
+  static void destroy(void* f) { static_cast<F*>(f)->~F(); }
+};
+template <class F>
+inline constexpr closure_form closure_form_of{sizeof(F), alignof(F), &closure_calls<F>::copy, &closure_calls<F>::destroy};
 
-template <class T, class... A> std::shared_ptr<T> make_in_cleared_memory(A&&... a) {
-  return std::allocate_shared<T>(cleared_memory<T>(), static_cast<A&&>(a)...);
+std::shared_ptr<const void> copy_of(const void* f, const closure_form& form);
+// An object of the user's, of whatever type, to be kept: std::make_shared would compile a dozen functions for each type.
+template <class F> void move_to(void* raw, const void* f) { ::new (raw) F(static_cast<F&&>(*static_cast<F*>(const_cast<void*>(f)))); }
+template <class F> std::shared_ptr<const void> keep(F f) {
+  static constexpr closure_form form{sizeof(F), alignof(F), &move_to<F>, &closure_calls<F>::destroy};
+  return copy_of(std::addressof(f), form);
 }
 
 }  // namespace query::detail

@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <query/accelerated.hpp>
 #include <query/detail/group_keys.hpp>
@@ -15,11 +14,14 @@
 
 namespace query::agg {
 
+// An aggregate of `of`, an expression of the row; null: of the rows' number.
+const ir::node* aggregate_node(const ir::type* t, const char* name, const ir::node* of, std::span<const ir::node* const> more);
+
 template <class K, class T> struct traced_group {
   auto key() const {
     return detail::make_twin<K>(ir::current_arena().put(ir::op::key, ir::describe<K>()));
   }
-  auto count() const { return leaf<std::int64_t>("count", {}); }
+  auto count() const { return leaf<std::int64_t>("count", nullptr); }
   template <class F> auto count(const F& f) const { return of<count_if<F>>("count_if", f); }
   template <class F = itself> auto sum(const F& f = {}) const { return of<agg::sum<F>>("sum", f); }
   template <class F = itself> auto mean(const F& f = {}) const { return of<agg::mean<F>>("mean", f); }
@@ -63,39 +65,29 @@ template <class K, class T> struct traced_group {
     ir::give_up(reason);
     return detail::make_twin<value_of<A, K, T>>(nullptr);
   }
-  template <class R> static auto leaf(const char* name, std::vector<const ir::node*> kids) {
-    ir::node n;
-    n.what = ir::op::aggregate;
-    n.type = ir::describe<R>();
-    n.kids = std::move(kids);
-    n.text = name;
-    return detail::make_twin<R>(ir::current_arena().put(std::move(n)));
+  template <class R> static auto leaf(const char* name, const ir::node* of, std::span<const ir::node* const> more = {}) {
+    return detail::make_twin<R>(aggregate_node(ir::describe<R>(), name, of, more));
   }
   template <class A, class F> static auto of(const char* name, const F& f, std::span<const ir::node* const> more = {}) {
     using R = value_of<A, K, T>;
     if constexpr (!ir::described_v<T>) {
       ir::give_up(detail::no_record<T>());
-      return leaf<R>(name, {});
+      return leaf<R>(name, nullptr);
     } else if constexpr (detail::is_accelerated<F>) {
       const ir::type* rows[] = {ir::describe<T>()};
-      std::vector<const ir::node*> kids{detail::device_call_node(*f.device(), ir::describe<given<F, T>>(), rows)};
-      kids.insert(kids.end(), more.begin(), more.end());
-      return leaf<R>(name, std::move(kids));
+      return leaf<R>(name, detail::device_call_node(*f.device(), ir::describe<given<F, T>>(), rows), more);
     } else if constexpr (detail::wrapper<F>::opaque) {
       ir::give_up("query::opaque");
-      return leaf<R>(name, {detail::row_node(ir::describe<T>(), 0)});
+      return leaf<R>(name, detail::row_node(ir::describe<T>(), 0));
     } else if constexpr (!detail::is_callable<const F&, const detail::twin_t<T>&> || detail::names_its_types<F>) {
       if constexpr (!std::is_same_v<F, itself>) ir::give_up(std::string(name) + "(f): the parameter of f is not generic (write `auto`)");
-      return leaf<R>(name, {detail::row_node(ir::describe<T>(), 0)});
+      return leaf<R>(name, detail::row_node(ir::describe<T>(), 0));
     } else {
       using X = std::invoke_result_t<const F&, const detail::twin_t<T>&>;
       if constexpr (!std::is_same_v<detail::held_t<X>, given<F, T>>)
         ir::give_up(std::string(name) +
                     "(f): " + detail::types_differ(detail::type_name<detail::held_t<X>>(), detail::type_name<given<F, T>>()));
-      std::vector<const ir::node*> kids{
-          ir::explore([&] { return detail::to_node(f(detail::make_twin<T>(detail::row_node(ir::describe<T>(), 0)))); })};
-      kids.insert(kids.end(), more.begin(), more.end());
-      return leaf<R>(name, std::move(kids));
+      return leaf<R>(name, ir::explore([&] { return detail::symbolic_call<F, T>::run(std::addressof(f)); }), more);
     }
   }
 

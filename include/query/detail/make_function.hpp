@@ -13,53 +13,52 @@
 
 namespace query::detail {
 
-template <class F> user_function hold(std::string_view role, const F& f) {
-  user_function u;
-  u.role = role;
-  capture_recorder recorder;  // copying the function makes its captured collections known
-  const std::shared_ptr<F> held = make_in_cleared_memory<F>(f);
-  clear_padding(*held);
-  u.f = held;
-  u.form = &closure_form_of<F>;
-  u.captures = recorder.found();
-  return u;
+// A copy of f, with the collections that it captured.
+user_function hold(std::string_view role, const closure_form& form, const void* f);
+template <class F> user_function hold(std::string_view role, const F& f) { return hold(role, closure_form_of<F>, std::addressof(f)); }
+
+// The calls that functions of one type have in a plan. Functions by name, not lambdas: those compile to two each.
+template <class F, class... Row> ir::traced retrace(const void* f) { return query::trace<Row...>(*static_cast<const F*>(f)); }
+
+template <class T, class R, class F>
+void map_rows_by(const void* g, const void* rows, const std::uint32_t* select, std::size_t n, void* out) {
+  const F& f = *static_cast<const F*>(g);
+  const T* r = static_cast<const T*>(rows);
+  made_so_far<R> made(static_cast<R*>(out));
+  in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
+    if (select) {
+      for (; i < end; ++i) made.add(i, call(f, seen_by<F>(r[select[i]])));
+    } else {
+      for (; i < end; ++i) made.add(i, call(f, seen_by<F>(r[i])));
+    }
+  });
+  made.keep();
+}
+template <class T, class F> void filter_rows_by(const void* g, const void* rows, std::size_t n, bool* out) {
+  const F& f = *static_cast<const F*>(g);
+  in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
+    for (; i < end; ++i) out[i] = static_cast<bool>(call(f, seen_by<F>(static_cast<const T*>(rows)[i])));
+  });
 }
 
 // f over rows of T, with results stored as R.
 template <class T, class R, class F> user_function make_map(std::string_view role, const F& f) {
   user_function u = hold(role, f);
-  u.retrace = [](const void* g) { return query::trace<T>(*static_cast<const F*>(g)); };
+  u.retrace = &retrace<F, T>;
   u.row = ir::describe<T>();
   u.result = ir::describe<R>();
   keep_device_form<R, T>(u, f);
-  u.native.map = [](const void* g, const void* rows, const std::uint32_t* select, std::size_t n, void* out) {
-    const F& h = *static_cast<const F*>(g);
-    const T* r = static_cast<const T*>(rows);
-    made_so_far<R> made(static_cast<R*>(out));
-    in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
-      if (select) {
-        for (; i < end; ++i) made.add(i, call(h, seen_by<F>(r[select[i]])));
-      } else {
-        for (; i < end; ++i) made.add(i, call(h, seen_by<F>(r[i])));
-      }
-    });
-    made.keep();
-  };
+  u.native.map = &map_rows_by<T, R, F>;
   return u;
 }
 
 template <class T, class F> user_function make_filter(std::string_view role, const F& f) {
   user_function u = hold(role, f);
-  u.retrace = [](const void* g) { return query::trace<T>(*static_cast<const F*>(g)); };
+  u.retrace = &retrace<F, T>;
   u.row = ir::describe<T>();
   u.result = ir::describe<bool>();
   keep_device_form<bool, T>(u, f);
-  u.native.filter = [](const void* g, const void* rows, std::size_t n, bool* out) {
-    const F& h = *static_cast<const F*>(g);
-    in_runs(0, n, [&](std::size_t i, std::size_t end) QUERY_INLINE {
-      for (; i < end; ++i) out[i] = static_cast<bool>(call(h, seen_by<F>(static_cast<const T*>(rows)[i])));
-    });
-  };
+  u.native.filter = &filter_rows_by<T, F>;
   return u;
 }
 
@@ -79,7 +78,7 @@ template <class F> user_function make_opaque(std::string_view role, const F& f, 
 template <class T, class F> user_function make_positioned(std::string_view role, const F& f, const ir::type* result) {
   user_function u = make_opaque(role, f, result);
   u.row = ir::describe<T>();
-  u.retrace = [](const void* g) { return query::trace<T, std::int64_t>(*static_cast<const F*>(g)); };
+  u.retrace = &retrace<F, T, std::int64_t>;
   return u;
 }
 
@@ -89,7 +88,7 @@ template <class T, class R, class F> user_function make_expansion(std::string_vi
   u.row = ir::describe<T>();
   using many = result_of<F, T>;
   if constexpr ((ir::is_list_v<many> || ir::is_array_v<many>)&&ir::described_v<many>)
-    u.retrace = [](const void* g) { return query::trace<T>(*static_cast<const F*>(g)); };
+    u.retrace = &retrace<F, T>;
   return u;
 }
 
@@ -98,7 +97,7 @@ template <class T, bool Optional> using side_t = std::conditional_t<Optional, st
 
 template <class L, bool OptionalL, class R, bool OptionalR, class Out, class F> user_function make_pair_map(const F& f) {
   user_function u = hold("result", f);
-  u.retrace = [](const void* g) { return query::trace<side_t<L, OptionalL>, side_t<R, OptionalR>>(*static_cast<const F*>(g)); };
+  u.retrace = &retrace<F, side_t<L, OptionalL>, side_t<R, OptionalR>>;
   u.row = ir::describe<L>();
   u.result = ir::describe<Out>();
   keep_device_form<Out, side_t<L, OptionalL>, side_t<R, OptionalR>>(u, f);

@@ -16,7 +16,7 @@ template <class K, class Equal, class Hash> key_calls custom_keys(Equal equal, H
     Hash hash;
   };
   key_calls c;
-  c.context = std::make_shared<const both>(both{std::move(equal), std::move(hash)});
+  c.context = keep(both{std::move(equal), std::move(hash)});
   c.equal = [](const void* x, const void* a, const void* b) -> bool {
     stop_point().check();
     return static_cast<const both*>(x)->equal(*static_cast<const K*>(a), *static_cast<const K*>(b));

@@ -106,29 +106,46 @@ struct pipe {
   std::shared_ptr<const segment> native;  // null: node is a source or a breaker
 };
 
-// Consecutive row-wise verbs compiled into one loop: rows of `origin` in, rows of `out` out.
+// What the user's compiler made of consecutive row-wise verbs: loops over a chain of functions, whose type they alone know.
+struct segment_form {
+  closure_form chain;
+  // Pushes batches of at most 1024 rows, in order. `speculate`: every function may run on rows that a filter rejects.
+  void (*run)(const void* chain, const row_block& rows, bool speculate, batch_sink& to) = nullptr;
+  // Adds to `state`; false if there is no such loop (rows that are not numbers).
+  bool (*fold)(const void* chain, fold_kind k, const row_block& rows, bool speculate, fold_state& state) = nullptr;
+  bool reads_columns = false;
+  bool needs_position = false;  // a function takes the row's number
+  bool keeps_position = true;   // one row out for each row in
+  bool can_speculate = false;   // has a branch-free loop
+};
+
+// Those verbs as one step of the plan: rows of `origin` in, rows of `out` out.
 class segment {
  public:
-  segment(pipe from, const ir::type* in_type, const ir::type* out_type, closure_form of_object = {})
-      : origin(std::move(from)), in(in_type), out(out_type), form(of_object) {}
-  virtual ~segment();
+  segment(pipe from, const ir::type* in_type, const ir::type* out_type, const segment_form& of, std::shared_ptr<const void> functions)
+      : origin(std::move(from)), in(in_type), out(out_type), form(of), chain(std::move(functions)) {}
+  ~segment();
   segment(const segment&) = delete;
   segment& operator=(const segment&) = delete;
 
-  // Pushes batches of at most 1024 rows, in order. `speculate`: every function may run on rows that a filter rejects.
-  virtual void run(const row_block& rows, bool speculate, batch_sink& to) const = 0;
-  // Adds to `state`; false if this segment has no such loop (rows that are not numbers).
-  virtual bool fold(fold_kind, const row_block&, bool /*speculate*/, fold_state&) const { return false; }
-  virtual bool reads_columns() const { return false; }
-  virtual bool needs_position() const { return false; }    // a function takes the row's number
-  virtual bool keeps_position() const { return true; }     // one row out for each row in
-  virtual bool can_speculate() const { return false; }     // has a branch-free loop
+  void run(const row_block& rows, bool speculate, batch_sink& to) const { form.run(chain.get(), rows, speculate, to); }
+  bool fold(fold_kind k, const row_block& rows, bool speculate, fold_state& state) const {
+    return form.fold(chain.get(), k, rows, speculate, state);
+  }
+  bool reads_columns() const { return form.reads_columns; }
+  bool needs_position() const { return form.needs_position; }
+  bool keeps_position() const { return form.keeps_position; }
+  bool can_speculate() const { return form.can_speculate; }
 
   pipe origin;
   const ir::type* in;
   const ir::type* out;
-  const closure_form form;  // of the whole object; no size: nobody knows
+  const segment_form& form;
+  std::shared_ptr<const void> chain;
 };
+// Of a copy of the chain.
+std::shared_ptr<const segment> make_segment(const pipe& origin, const ir::type* in, const ir::type* out, const segment_form& form,
+                                            const void* chain);
 
 // ---------------------------------------------------------------- what breakers need from the user's types
 // Aggregates of groups: a state a group, updated by batches. `self` is made anew at each execution by `record`.

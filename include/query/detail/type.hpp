@@ -247,4 +247,13 @@ template <class T> const type* describe() {
   return &t;
 }
 
+// Of the types that most rows are made of, once, in the library.
+#define QUERY_DETAIL_DESCRIBED(with)                                                                                          \
+  with(bool) with(char) with(signed char) with(unsigned char) with(short) with(unsigned short) with(int) with(unsigned)        \
+  with(long) with(unsigned long) with(long long) with(unsigned long long) with(float) with(double) with(std::string)           \
+  with(std::optional<std::int64_t>) with(std::optional<double>)
+#define QUERY_DETAIL_DESCRIBED_ELSEWHERE(T) extern template const type* describe<T>();
+QUERY_DETAIL_DESCRIBED(QUERY_DETAIL_DESCRIBED_ELSEWHERE)
+#undef QUERY_DETAIL_DESCRIBED_ELSEWHERE
+
 }  // namespace query::ir

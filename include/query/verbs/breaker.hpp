@@ -9,6 +9,7 @@
 #include <query/detail/failure.hpp>
 #include <query/detail/make_function.hpp>
 #include <query/detail/own_keys.hpp>
+#include <query/detail/query_state.hpp>
 
 namespace query {
 
@@ -20,28 +21,9 @@ using detail::call_site;
 using detail::logical;
 using detail::pipe;
 
-// Whether a verb gives its rows in any order, unless as_ordered() is said.
-constexpr bool free_order(detail::verb v) {
-  using detail::verb;
-  return v == verb::group_by || v == verb::join || v == verb::distinct || v == verb::union_with || v == verb::intersect ||
-         v == verb::except;
-}
 // A new node over the queries' pipes; it keeps what they asked for.
 template <class Out, class... Q> std::shared_ptr<logical> new_node(detail::verb v, std::string label, call_site at, const Q&... inputs) {
-  auto n = std::make_shared<logical>();
-  n->what = v;
-  n->label = std::move(label);
-  n->row = ir::describe<Out>();
-  n->where = at;
-  (n->inputs.push_back(inputs.to_pipe()), ...);
-  for (const pipe& p : n->inputs) {
-    n->accelerated = n->accelerated || p.node->accelerated;
-    n->gpu_required = n->gpu_required || p.node->gpu_required;
-    n->fast_math = n->fast_math || p.node->fast_math;
-  }
-  // as_ordered() right before a verb whose order is free: its rows in LINQ's order too.
-  n->ordered = free_order(v) && !n->inputs.empty() && n->inputs.front().node->ordered;
-  return n;
+  return detail::new_node(v, std::move(label), ir::describe<Out>(), at, {inputs.to_pipe()...});
 }
 // Says which verb a node is, where the user wrote another that is made of it.
 inline void name_part(logical& n, std::string verb) {
@@ -50,10 +32,7 @@ inline void name_part(logical& n, std::string verb) {
 // The query of the node, run as its inputs and the queries that its functions capture want to be run.
 template <class Out, class First, class... More>
 Query<Out, cpu::rows<Out>> finish(std::shared_ptr<logical> n, const First& first, const More&... more) {
-  detail::settings s = first.run_settings();
-  ((s = detail::merged(s, more.run_settings(), n->label, n->where)), ...);
-  s = detail::with_captured(std::move(s), *n);
-  return Query<Out, cpu::rows<Out>>(pipe{std::move(n), nullptr}, std::move(s));
+  return Query<Out, cpu::rows<Out>>(detail::finished(std::move(n), {&first.run_settings(), &more.run_settings()...}));
 }
 
 template <class X> inline constexpr bool is_query = false;
@@ -101,7 +80,7 @@ template <class Check, class Equal, class Row> check::after_error forgot_hash() 
 
 template <class K, class Less> detail::order_calls order_of(Less less) {
   detail::order_calls c;
-  c.context = std::make_shared<const Less>(std::move(less));
+  c.context = detail::keep(std::move(less));
   c.less = [](const void* x, const void* a, const void* b) -> bool {
     detail::stop_point().check();
     const K &k = *static_cast<const K*>(a), &l = *static_cast<const K*>(b);

@@ -126,12 +126,7 @@ template <class K, class T> ir::traced trace_groups(const void*) {
 
 namespace verbs {
 
-// What was said of groups before it is known what becomes of them.
-struct said_of_groups {
-  bool accelerated = false, gpu_required = false, fast_math = false, ordered = false;
-  std::optional<engine> ordered_to = {};
-  std::string name = {};
-};
+using detail::said_of_groups;
 
 // rows.group_by(key): choose what becomes of each group. The verbs of sequences that it has itself are those of .groups().
 template <class Q, class T, class K, class KF> class Grouped {
@@ -291,16 +286,7 @@ template <class Q, class T, class K, class KF> class Grouped {
   template <class A, class F, A (*Record)(const F&)>
   auto finish(const char* role, const F& f, call_site at, ir::traced (*retrace)(const void*)) const {
     using Out = agg::value_of<A, K, T>;
-    auto n = new_node<Out>(detail::verb::group_by, label_, at_, q_);
-    name_part(*n, "group_by");
-    n->accelerated = n->accelerated || said_.accelerated;
-    n->gpu_required = n->gpu_required || said_.gpu_required;
-    n->fast_math = n->fast_math || said_.fast_math;
-    n->ordered = n->ordered || said_.ordered;
-    n->ordered_to = said_.ordered_to;
-    n->name = said_.name;
-    n->key = ir::describe<K>();
-    n->keys = keys_;
+    auto n = detail::group_node(label_, ir::describe<Out>(), at_, q_.to_pipe(), said_, ir::describe<K>(), keys_);
     n->functions.push_back(detail::make_map<T, K>("key", f_));
     detail::user_function u = detail::hold(role, f);
     u.retrace = retrace;

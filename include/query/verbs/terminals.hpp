@@ -260,7 +260,7 @@ template <class Derived, class T> class terminals {
   }
 
   // ---- numbers. Integer sums are 64 bits wide and wrap; float sums are doubles, the same for any number of threads.
-  std::int64_t count() const { return static_cast<std::int64_t>(folded(detail::fold_kind::count).count); }
+  std::int64_t count() const { return static_cast<std::int64_t>(folded<detail::fold_kind::count>().count); }
   template <class F> std::int64_t count(F f, call_site at = call_site::here()) const {
     if constexpr (!check::count::predicate<F, T>()) return check::after_error{};
     else return self().where(f, at, "count").count();
@@ -270,7 +270,7 @@ template <class Derived, class T> class terminals {
     if constexpr (ir::is_optional_v<T>) return self().values(at, "sum").sum(at);
     else if constexpr (check::is_number_array<T> || is_wide_number) return reduce([](auto g) { return g.sum(); }, at, "sum");
     else if constexpr (!check::sum::number<T>()) return check::after_error{};
-    else return cpu::load<cpu::wide_t<T>>(folded(detail::fold_kind::sum));
+    else return cpu::load<cpu::wide_t<T>>(folded<detail::fold_kind::sum>());
   }
   template <class F> requires(!std::is_same_v<F, call_site>) auto sum(F f, call_site at = call_site::here()) const {
     if constexpr (!check::sum::number_of<F, T, true>()) return check::after_error{};
@@ -278,12 +278,12 @@ template <class Derived, class T> class terminals {
   }
   // Empty for no rows; NaNs are passed over unless there is nothing else.
   auto min(call_site at = call_site::here()) const {
-    if constexpr (cpu::folds<T>) return extreme(detail::fold_kind::min);
+    if constexpr (cpu::folds<T>) return extreme<detail::fold_kind::min>();
     else if constexpr (!check::min::ordered<agg::itself, T>()) return check::after_error{};
     else return reduce([](auto g) { return g.min(); }, at, "min");
   }
   auto max(call_site at = call_site::here()) const {
-    if constexpr (cpu::folds<T>) return extreme(detail::fold_kind::max);
+    if constexpr (cpu::folds<T>) return extreme<detail::fold_kind::max>();
     else if constexpr (!check::max::ordered<agg::itself, T>()) return check::after_error{};
     else return reduce([](auto g) { return g.max(); }, at, "max");
   }
@@ -445,13 +445,13 @@ template <class Derived, class T> class terminals {
   template <class N> std::optional<T> nth(const char* label, N i, call_site at) const {
     return self().skip(detail::row_count(label, i, at), at, label).first_or_none(at, label);
   }
-  detail::fold_state folded(detail::fold_kind k) const {
+  template <detail::fold_kind K> detail::fold_state folded() const {
     detail::fold_state s;
-    detail::fold(pipe_of(), settings(), k, s);
+    detail::fold(self().template to_pipe<K>(), settings(), K, s);
     return s;
   }
-  std::optional<T> extreme(detail::fold_kind k) const {
-    const detail::fold_state s = folded(k);
+  template <detail::fold_kind K> std::optional<T> extreme() const {
+    const detail::fold_state s = folded<K>();
     if (!s.count) return std::nullopt;
     if constexpr (std::is_floating_point_v<T>)
       if (!s.numbers) return std::numeric_limits<T>::quiet_NaN();
@@ -465,7 +465,7 @@ template <class Derived, class T> class terminals {
     } else if constexpr (!Check::template number<T>()) {
       return std::optional<double>();
     } else {
-      const detail::fold_state s = folded(detail::fold_kind::average);
+      const detail::fold_state s = folded<detail::fold_kind::average>();
       if (!s.count) return std::optional<double>();
       return std::optional<double>(static_cast<double>(cpu::load<cpu::mean_sum_t<T>>(s)) / static_cast<double>(s.count));
     }

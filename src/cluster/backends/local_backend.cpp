@@ -33,7 +33,7 @@ std::vector<std::string> environment_there() {
   std::vector<std::string> all;
   for (char** e = environ; *e; ++e)
     if (!std::string_view(*e).starts_with("QUERY_CLUSTER=")) all.emplace_back(*e);
-  all.push_back(std::string(container_variable) + "=" + std::to_string(fd_there));
+  all.push_back(std::string(container_variable).append("=").append(std::to_string(fd_there)));
   return all;
 }
 

@@ -56,23 +56,12 @@ template <class T> class batch {
   std::size_t n_ = 0;
 };
 
-template <class Chain> class typed_segment final : public detail::segment {
- public:
+template <class Chain> struct segment_loops {
   using T = typename Chain::row;
   using view = typename Chain::view;
-  typed_segment(detail::pipe from, Chain c)
-      : segment(std::move(from), ir::describe<typename Chain::source>(), ir::describe<T>(),
-                {sizeof(typed_segment), alignof(typed_segment)}),
-        chain_(std::move(c)) {
-    detail::clear_padding(chain_);
-  }
 
-  bool reads_columns() const override { return Chain::columnar; }
-  bool needs_position() const override { return Chain::indexed; }
-  bool keeps_position() const override { return !Chain::filters; }
-  bool can_speculate() const override { return Chain::maskable; }
-
-  void run(const row_block& rows, bool speculate, detail::batch_sink& to) const override {
+  static void run(const void* functions, const row_block& rows, bool speculate, detail::batch_sink& to) {
+    const Chain& chain = *static_cast<const Chain*>(functions);
     const view v(rows);
     batch<T> given;
     if constexpr (Chain::maskable && std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>) {
@@ -84,14 +73,14 @@ template <class Chain> class typed_segment final : public detail::segment {
         if (speculate || !Chain::filters)
           detail::in_runs<detail::quick_calls_a_look>(i, to_row, [&](std::size_t j, std::size_t end) QUERY_INLINE {
             for (; j < end; ++j)
-              chain_.each(v, j, [&](auto&& r, std::uint64_t, bool alive) QUERY_INLINE {
+              chain.each(v, j, [&](auto&& r, std::uint64_t, bool alive) QUERY_INLINE {
                 ::new (static_cast<void*>(p + n)) T(detail::as_stored<T>(r));
                 n += alive;
               });
           });
         else
           detail::in_runs(i, to_row, [&](std::size_t j, std::size_t end) QUERY_INLINE {
-            chain_.scan(v, j, end,
+            chain.scan(v, j, end,
                         [&](auto&& r, std::uint64_t) QUERY_INLINE { ::new (static_cast<void*>(p + n++)) T(detail::as_stored<T>(r)); });
           });
         given.grow(n);
@@ -99,7 +88,7 @@ template <class Chain> class typed_segment final : public detail::segment {
       }
     } else {
       detail::in_runs(0, v.n, [&](std::size_t i, std::size_t j) QUERY_INLINE {
-        chain_.scan(v, i, j, [&](auto&& r, std::uint64_t) {
+        chain.scan(v, i, j, [&](auto&& r, std::uint64_t) {
           ::new (static_cast<void*>(given.end())) T(detail::as_stored<T>(static_cast<decltype(r)>(r)));
           given.grow(1);
           if (given.full()) given.flush(to);
@@ -109,26 +98,33 @@ template <class Chain> class typed_segment final : public detail::segment {
     }
   }
 
-  bool fold(detail::fold_kind k, const row_block& rows, bool speculate, detail::fold_state& state) const override {
+  // The loops of these kinds.
+  template <detail::fold_kind... Folds>
+  static bool fold(const void* functions, detail::fold_kind k, const row_block& rows, bool speculate, detail::fold_state& state) {
+    const Chain& chain = *static_cast<const Chain*>(functions);
     const view v(rows);
-    if (k == detail::fold_kind::count) {
-      fold_count(chain_, v, speculate, state);
-      return true;
-    }
-    if constexpr (folds<T>) {
-      switch (k) {
-        case detail::fold_kind::sum: fold_sum<wide_t<T>>(chain_, v, speculate, state); return true;
-        case detail::fold_kind::average: fold_sum<mean_sum_t<T>>(chain_, v, speculate, state); return true;
-        case detail::fold_kind::min: fold_extreme<false>(chain_, v, speculate, state); return true;
-        case detail::fold_kind::max: fold_extreme<true>(chain_, v, speculate, state); return true;
-        default: break;
-      }
-    }
-    return false;
+    return ((k == Folds && fold_by<Folds>(chain, v, speculate, state)) || ...);
   }
 
  private:
-  Chain chain_;
+  template <detail::fold_kind K> static bool fold_by(const Chain& chain, const view& v, bool speculate, detail::fold_state& state) {
+    if constexpr (K == detail::fold_kind::count) fold_count(chain, v, speculate, state);
+    else if constexpr (K == detail::fold_kind::sum) fold_sum<wide_t<T>>(chain, v, speculate, state);
+    else if constexpr (K == detail::fold_kind::average) fold_sum<mean_sum_t<T>>(chain, v, speculate, state);
+    else if constexpr (K == detail::fold_kind::min) fold_extreme<false>(chain, v, speculate, state);
+    else fold_extreme<true>(chain, v, speculate, state);
+    return true;
+  }
 };
+
+// Folds: what the loops can fold rows to without handing them over; each is compiled for each chain.
+template <class Chain, detail::fold_kind... Folds>
+inline constexpr detail::segment_form segment_form_of{.chain = detail::closure_form_of<Chain>,
+                                                      .run = &segment_loops<Chain>::run,
+                                                      .fold = &segment_loops<Chain>::template fold<Folds...>,
+                                                      .reads_columns = Chain::columnar,
+                                                      .needs_position = Chain::indexed,
+                                                      .keeps_position = !Chain::filters,
+                                                      .can_speculate = Chain::maskable};
 
 }  // namespace query::cpu

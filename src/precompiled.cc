@@ -1,0 +1,1 @@
+// No code: the target of the precompiled headers has to have a file (CMakeLists.txt).
