@@ -78,7 +78,7 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
   // No moves: what was moved from is a query still, as cheap as a copy is.
   Query(const Query&) = default;
   Query& operator=(const Query&) = default;
-  // Any chain becomes a Query<T>; its loop stays compiled, behind one virtual call a batch.
+  // Any chain becomes a Query<T>; its loop stays compiled, behind one call a batch.
   template <class Other> requires(std::is_same_v<Chain, cpu::rows<T>> && !std::is_same_v<Other, Chain>)
   Query(const Query<T, Other>& q) : state_(q.to_any_pipe(), q.run_settings()) {}  // NOLINT: the point of it
 

@@ -39,6 +39,12 @@ user_function hold(std::string_view role, const closure_form& form, const void* 
   return u;
 }
 
+ir::traced never_traced(const void*) {
+  ir::traced t;
+  t.reason = "functions of this verb are not traced";
+  return t;
+}
+
 ir::traced user_function::trace() const {
   if (retrace) {
     planner::trace_memo* const known = held ? nullptr : planner::trace_memo::here();

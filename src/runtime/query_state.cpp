@@ -20,8 +20,8 @@ constexpr bool free_order(verb v) {
 query_state::query_state(pipe from, settings s) : origin(std::move(from)), node(origin.node), how(std::move(s)) {}
 query_state::query_state(pipe from, std::shared_ptr<const logical> last, settings s)
     : origin(std::move(from)), node(std::move(last)), how(std::move(s)) {}
-query_state::query_state(const query_state&) = default;
-query_state& query_state::operator=(const query_state&) = default;
+query_state::query_state(const query_state&) noexcept = default;
+query_state& query_state::operator=(const query_state&) noexcept = default;
 query_state::~query_state() = default;
 
 std::shared_ptr<logical> copy_of(const logical& n) { return std::make_shared<logical>(n); }

@@ -9,7 +9,6 @@
 #include <new>
 #include <string>
 #include <tuple>
-#include <typeindex>
 #include <unordered_map>
 
 #include "runtime/source_rows.hpp"
@@ -57,13 +56,13 @@ namespace {
 constexpr std::size_t most_remembered = 4096;
 
 struct branch_key {
-  std::type_index functions;  // of all verbs up to there
+  std::uintptr_t functions;  // the loop of all verbs up to there, whose code is that of their types
   const void* rows;           // where the source begins; null of other vertices' tables
   bool operator==(const branch_key&) const = default;
 };
 struct key_hash {
   std::size_t operator()(const branch_key& k) const {
-    return std::hash<std::type_index>{}(k.functions) * 31 + std::hash<const void*>{}(k.rows);
+    return std::hash<std::uintptr_t>{}(k.functions) * 31 + std::hash<const void*>{}(k.rows);
   }
 };
 struct last_passes {
@@ -72,7 +71,7 @@ struct last_passes {
   int by_one_since = 0;  // of divided passes
 };
 // How many rows the source had is part of it, as a container of the same place may have grown.
-using pass_key = std::tuple<std::type_index, const void*, std::uint64_t, std::string, int, int>;
+using pass_key = std::tuple<std::uintptr_t, const void*, std::uint64_t, std::string, int, int>;
 struct memory {
   std::mutex lock;
   std::unordered_map<branch_key, double, key_hash> a_row;
@@ -93,8 +92,8 @@ detail::row_block block_of(const planner::branch& b) {
 std::optional<branch_key> key_of(const planner::branch& b, std::size_t stage) {
   if (stage >= b.stages.size() || !b.stages[stage].native || (!b.table && !(b.source && b.source->view))) return std::nullopt;
   const detail::row_block rows = block_of(b);
-  const detail::segment& functions = *b.stages[stage].native;
-  return branch_key{typeid(functions), rows.columns ? rows.columns[0] : rows.rows};
+  // Not the form, of which each terminal verb has another.
+  return branch_key{reinterpret_cast<std::uintptr_t>(b.stages[stage].native->form.run), rows.columns ? rows.columns[0] : rows.rows};
 }
 
 std::optional<pass_key> pass_of(const planner::branch& b, std::string_view way, int threads, std::optional<detail::fold_kind> fold) {

@@ -77,7 +77,7 @@ std::set<std::string> public_verbs() {
 TEST(matrix, every_public_verb_is_in_it) {
   const std::set<std::string> verbs = public_verbs();
   EXPECT_GT(verbs.size(), 90u) << "the headers are no longer written as this test reads them";
-  const std::set<std::string> no_verbs = {"to_pipe", "run_settings"};
+  const std::set<std::string> no_verbs = {"to_pipe", "to_any_pipe", "run_settings"};
   std::string missing;
   for (const std::string& v : verbs)
     if (!covered().contains(v) && !no_verbs.contains(v)) missing += " " + v;

@@ -62,14 +62,11 @@ template <class T, class F> user_function make_filter(std::string_view role, con
   return u;
 }
 
+ir::traced never_traced(const void* f);
 // A function that only the native loop calls (with the row's number, of a collection...): known to the plan, not traced.
 template <class F> user_function make_opaque(std::string_view role, const F& f, const ir::type* result) {
   user_function u = hold(role, f);
-  u.retrace = [](const void*) {
-    ir::traced t;
-    t.reason = "functions of this verb are not traced";
-    return t;
-  };
+  u.retrace = &never_traced;
   u.result = result;
   return u;
 }

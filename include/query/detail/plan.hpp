@@ -111,7 +111,7 @@ struct segment_form {
   closure_form chain;
   // Pushes batches of at most 1024 rows, in order. `speculate`: every function may run on rows that a filter rejects.
   void (*run)(const void* chain, const row_block& rows, bool speculate, batch_sink& to) = nullptr;
-  // Adds to `state`; false if there is no such loop (rows that are not numbers).
+  // Adds to `state`; false if there is no loop of that kind: the rows are no numbers, or no terminal verb was seen that folds them so.
   bool (*fold)(const void* chain, fold_kind k, const row_block& rows, bool speculate, fold_state& state) = nullptr;
   bool reads_columns = false;
   bool needs_position = false;  // a function takes the row's number

@@ -14,8 +14,8 @@ namespace query::detail {
 struct query_state {
   query_state(pipe from, settings how);  // no row-wise verb behind `from`
   query_state(pipe from, std::shared_ptr<const logical> last, settings how);
-  query_state(const query_state&);
-  query_state& operator=(const query_state&);
+  query_state(const query_state&) noexcept;
+  query_state& operator=(const query_state&) noexcept;
   ~query_state();
 
   pipe origin;  // what the chain of row-wise verbs reads
