@@ -14,6 +14,11 @@ namespace {
 constexpr const char* as_text = "read it as a std::string and convert that";
 constexpr std::string_view digits = "0123456789", delimiters = ";\t|,";
 
+std::string or_as_text(std::string_view why) {
+  std::string all(why);
+  return all.append(": ").append(as_text);
+}
+
 std::vector<std::string> split(std::string_view line, char delimiter, csv_options options) {
   options.delimiter = delimiter;
   std::vector<std::string> fields;
@@ -78,8 +83,8 @@ std::string advice_for_value(const ir::type* type, std::string_view text) {
   if (const std::string_view bare = trim_blanks(text); bare.size() != text.size() && parse_scalar(type, bare, &room) == parsed::ok)
     return ".trim = true drops the blanks";
   if (is_letter(type)) return "a char is one letter: read it as a std::string";
-  if (type->k == ir::kind::boolean) return std::string("a bool is true, false, t, f, 1 or 0: ") + as_text;
-  if (type->is_enum) return std::string("an enum is an integer in a file: ") + as_text;
+  if (type->k == ir::kind::boolean) return or_as_text("a bool is true, false, t, f, 1 or 0");
+  if (type->is_enum) return or_as_text("an enum is an integer in a file");
   if (!ir::is_floating(type->k))
     if (const char* holds = type_that_holds(text)) return std::string("make the field a ") + holds;
   if (text.size() <= 8 && text.find_first_of(digits) == std::string_view::npos && printable(text) == text)
@@ -89,7 +94,7 @@ std::string advice_for_value(const ir::type* type, std::string_view text) {
 
 std::string advice_for_large_number(std::string_view text) {
   if (const char* holds = type_that_holds(text)) return std::string("make the field a ") + holds;
-  return std::string("no type of numbers holds it: ") + as_text;
+  return or_as_text("no type of numbers holds it");
 }
 
 }  // namespace query::data
