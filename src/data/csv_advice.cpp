@@ -89,7 +89,8 @@ std::string advice_for_value(const ir::type* type, std::string_view text) {
     if (const char* holds = type_that_holds(text)) return std::string("make the field a ") + holds;
   if (text.size() <= 8 && text.find_first_of(digits) == std::string_view::npos && printable(text) == text)
     return "if that is a null: .null_text = \"" + std::string(text) + "\" and a std::optional field; else " + as_text;
-  return std::string(as_text) + ", as dates, decimal commas and thousands separators need it";
+  std::string all(as_text);
+  return all.append(", as dates, decimal commas and thousands separators need it");
 }
 
 std::string advice_for_large_number(std::string_view text) {
