@@ -205,9 +205,9 @@ template <seed S, int Depth, class In> auto number(const In& in) {
   else if constexpr (p < 5) return plus(a(), b());
   else if constexpr (p < 7) return minus(a(), b());
   else if constexpr (p < 9) return times(a(), b());
-  else if constexpr (p == 9) return divided(a(), divisor<part(S, 1), d>(in));
-  else if constexpr (p == 10) return remainder(i(), divisor<part(S, 1), d>(in));
-  else if constexpr (p == 11) return divided(to<double>(a()), b());
+  else if constexpr (p == 9) return random_trees::divided(a(), divisor<part(S, 1), d>(in));
+  else if constexpr (p == 10) return random_trees::remainder(i(), divisor<part(S, 1), d>(in));
+  else if constexpr (p == 11) return random_trees::divided(to<double>(a()), b());
   else if constexpr (p == 12) return both_bits(i(), j());
   else if constexpr (p == 13) return any_bits(i(), j());
   else if constexpr (p == 14) return other_bits(i(), j());
