@@ -9,6 +9,7 @@ file(REMOVE_RECURSE "${prefix}" "${build}")
 
 set(arguments -D CMAKE_CXX_COMPILER=${compiler})
 if(launcher)
+  set(ENV{CCACHE_SLOPPINESS} pch_defines,time_macros)  # as in the library's own CMakeLists.txt
   list(APPEND arguments -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher})
 endif()
 if(way STREQUAL find_package)
