@@ -1,4 +1,4 @@
-// What a query that is put together from others is run by: docs/sessions.md, "Queries put together".
+// What a query that is put together from others is run by: docs/sessions.md, "Queries inside queries".
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
