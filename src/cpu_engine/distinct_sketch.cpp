@@ -60,7 +60,8 @@ void distinct_sketch::place(std::uint64_t hash) {
 
 void distinct_sketch::insert_sparse(std::uint64_t hash) {
   if (2 * (size_ + 1) > words_.size()) {
-    const std::vector<std::uint64_t> before = std::exchange(words_, std::vector<std::uint64_t>(std::max<std::size_t>(4, 2 * words_.size())));
+    const std::size_t slots = std::max<std::size_t>(4, 2 * words_.size());
+    const std::vector<std::uint64_t> before = std::exchange(words_, std::vector<std::uint64_t>(slots));
     size_ = 0;
     for (const std::uint64_t h : before)
       if (h) place(h);
