@@ -2,6 +2,7 @@
 
 FILE is what `sketches ROWS FILE` wrote. A line an answer: peer, milliseconds, processor milliseconds, sum.
 Polars has no approximate quantile and no approximate list of frequent values: it is asked for exact ones.
+DuckDB lists frequent values without their counts.
 """
 import os
 import sys

@@ -250,7 +250,7 @@ template <class V> void expect_bounds(const frequency_sketch<V>& s, const std::v
     const auto& [v, times] = top[i];
     EXPECT_LE(times, exact[v]);
     EXPECT_GE(times, exact[v] - s.error());
-    if (i) EXPECT_LE(times, top[i - 1].second);
+    EXPECT_LE(times, top[i ? i - 1 : 0].second);
     exact.erase(v);
   }
   for (const auto& [v, times] : exact) EXPECT_LE(times, s.error());
