@@ -21,7 +21,6 @@ const auto amount_of = [](auto t) { return t.amount; };
 const auto price_of = [](auto t) { return t.price; };
 const auto name_of = [](auto t) { return t.name; };
 const auto lot_of = [](auto t) { return t.lot; };
-const auto itself = [](auto x) { return x; };
 
 template <class V> std::vector<V> present(const std::vector<std::optional<V>>& values) {
   std::vector<V> r;
