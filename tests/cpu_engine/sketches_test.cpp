@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include <query/query.hpp>
+#include <query/detail/aggregate_kinds.hpp>
+#include <query/errors.hpp>
+#include <query/sketches.hpp>
 
 namespace {
 
@@ -160,8 +162,8 @@ TEST(quantile_sketch, is_exact_up_to_1024_values) {
 TEST(quantile_sketch, has_the_rank_error_that_it_states) {
   int asked = 0, beyond = 0;
   double squares = 0, worst = 0;
-  for (const std::size_t n : {1025, 5000, 65'536, 300'000})
-    for (const std::uint64_t seed : {1, 2, 3, 4})
+  for (const std::size_t n : {1025, 5000, 65'536, 200'000})
+    for (const std::uint64_t seed : {1, 2})
       for (auto& [name, values] : shapes(n, seed + n))
         for (const std::size_t part : {n, std::size_t{65'536}, std::size_t{1500}, std::size_t{100}}) {
           const quantile_sketch s = in_parts(values, part);
