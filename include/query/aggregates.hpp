@@ -12,6 +12,7 @@
 // The same calls exist as members of `auto g` (query/group.hpp), and `spread(g)` is one beside them.
 #pragma once
 
+#include <concepts>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -87,6 +88,7 @@ QUERY_DETAIL_AGGREGATE_OF_ROWS(first)
 QUERY_DETAIL_AGGREGATE_OF_ROWS(last)
 QUERY_DETAIL_AGGREGATE_OF_ROWS(count_distinct)
 QUERY_DETAIL_AGGREGATE_OF_ROWS(median)
+QUERY_DETAIL_AGGREGATE_OF_ROWS(approx_count_distinct)
 QUERY_DETAIL_AGGREGATE_OF_ROWS(collect)
 QUERY_DETAIL_AGGREGATE_BY_ORDER(min)
 QUERY_DETAIL_AGGREGATE_BY_ORDER(max)
@@ -112,6 +114,19 @@ auto count_distinct(F f, Equal equal, Hash hash, detail::call_site at = detail::
 }
 template <class F> auto quantile(F f, double q, detail::call_site at = detail::call_site::here()) {
   return agg::named_at(at, [f, q](const auto& g) { return g.quantile(f, q); });
+}
+// With an error that query/sketches.hpp states.
+template <class F> auto approx_quantile(F f, double q, detail::call_site at = detail::call_site::here()) {
+  return agg::named_at(at, [f, q](const auto& g) { return g.approx_quantile(f, q); });
+}
+inline auto approx_quantile(double q, detail::call_site at = detail::call_site::here()) {
+  return agg::named_at(at, [q](const auto& g) { return g.approx_quantile(q); });
+}
+template <agg::function_of_row F, class N> auto top_k_frequent(F f, N k, detail::call_site at = detail::call_site::here()) {
+  return agg::named_at(at, [f, k](const auto& g) { return g.top_k_frequent(f, k); });
+}
+template <std::integral N> auto top_k_frequent(N k, detail::call_site at = detail::call_site::here()) {
+  return agg::named_at(at, [k](const auto& g) { return g.top_k_frequent(k); });
 }
 // Your own: seed; update(state, row) -> state; combine(state, state) -> state; finish(state) -> value. combine(seed, x) must be x.
 template <class Seed, class Update, class Combine>

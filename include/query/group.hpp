@@ -18,6 +18,7 @@
 #include <query/detail/group_recorder.hpp>
 #include <query/detail/group_trace.hpp>
 #include <query/detail/own_keys.hpp>
+#include <query/detail/sketch_aggregates.hpp>
 
 namespace query {
 
@@ -148,6 +149,20 @@ template <class K, class T> class Group {
     if constexpr (!check::collect::value<F, T>()) return check::after_error{};
     else return run(agg::collect<F>{{}, f});
   }
+  template <class F = agg::itself> auto approx_count_distinct(const F& f = {}) const {
+    if constexpr (!check::approx_count_distinct::key<F, T>()) return check::after_error{};
+    else return run(agg::approx_count_distinct<F>{{}, f});
+  }
+  template <class F> auto approx_quantile(const F& f, double q) const {
+    if constexpr (!check::approx_quantile::number_of<F, T>()) return check::after_error{};
+    else return run(agg::approx_quantile<F>{{}, f, agg::checked_share(q)});
+  }
+  auto approx_quantile(double q) const { return approx_quantile(agg::itself{}, q); }
+  template <class F, class N> auto top_k_frequent(const F& f, N k) const {
+    if constexpr (!check::top_k_frequent::counted<F, N, T>()) return check::after_error{};
+    else return run(agg::top_k_frequent<F>{{}, f, agg::checked_k(k)});
+  }
+  template <class N> auto top_k_frequent(N k) const { return top_k_frequent(agg::itself{}, k); }
   template <class S, class U, class C, class F = agg::itself>
   auto aggregate(const S& seed, const U& update, const C& combine, const F& finish = {}) const {
     if constexpr (!check::aggregate::seed<S, U, C, F, T>()) return check::after_error{};

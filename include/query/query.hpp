@@ -19,6 +19,7 @@
 #include <query/members.hpp>
 #include <query/record.hpp>
 #include <query/session.hpp>
+#include <query/sketches.hpp>
 #include <query/sources.hpp>
 
 #endif

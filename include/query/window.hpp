@@ -18,6 +18,7 @@
 
 #include <query/detail/check.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/sketch_aggregates.hpp>
 #include <query/detail/window_lookups.hpp>
 
 namespace query {
@@ -286,6 +287,18 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     return aggregate(agg::quantile<F>{{}, f, q});
   }
   template <class F> std::int64_t count_distinct(F f) const { QUERY_DETAIL_OF_ROW(f); return aggregate(agg::count_distinct<F>{{}, f}); }
+  template <class F> std::int64_t approx_count_distinct(F f) const {
+    QUERY_DETAIL_OF_ROW(f);
+    return aggregate(agg::approx_count_distinct<F>{{}, f});
+  }
+  template <class F> auto approx_quantile(F f, double q) const {
+    QUERY_DETAIL_OF_ROW(f);
+    return aggregate(agg::approx_quantile<F>{{}, f, agg::checked_share(q)});
+  }
+  template <class F, class N> auto top_k_frequent(F f, N k) const {
+    QUERY_DETAIL_OF_ROW(f);
+    return aggregate(agg::top_k_frequent<F>{{}, f, agg::checked_k(k)});
+  }
 
  private:
   static constexpr std::size_t nearest_none = ~std::size_t{0};

@@ -118,9 +118,13 @@ std::optional<aggregate_kind> kind_of(const node* n) {
   return std::nullopt;
 }
 
+// Aggregates whose states have no form as expressions (include/query/sketches.hpp).
+bool is_sketch(std::string_view name) { return name == "approx_count_distinct" || name == "approx_quantile" || name == "top_k_frequent"; }
+
 // Fills the call; gives the reason where it cannot.
 std::string read_call(arena& a, const node* n, aggregate_call& c) {
   const auto what = kind_of(n);
+  if (is_sketch(n->text)) return n->text + ": only compiled code keeps sketches";
   if (!what) return "an unknown aggregate: " + n->text;
   c.what = *what;
   c.source = n;

@@ -49,6 +49,8 @@ constexpr terminal_verb verbs[] = {
     {"mean", ending::fold, nullptr, fold_kind::average}, {"min", ending::fold, nullptr, fold_kind::min},
     {"max", ending::fold, nullptr, fold_kind::max},
     {"min_by", ending::value, function}, {"max_by", ending::value, function},
+    {"approx_count_distinct", ending::value, function}, {"approx_quantile", ending::value, function},
+    {"top_k_frequent", ending::value, function},
     {"reduce", ending::value, group_function}, {"aggregate", ending::value, group_function},
 };
 

@@ -46,6 +46,8 @@ class gpu_reasons : public testing::Test {
     if (verb == "over")
       return rows().over([](auto t) { return t.key; }).select([](const auto&, const auto& w) { return w.row_number(); }).explain();
     if (verb == "group_by.top") return rows().group_by([](auto t) { return t.key; }).top(2, [](auto t) { return t.price; }).explain();
+    if (verb == "approx_count_distinct" || verb == "approx_quantile" || verb == "top_k_frequent")
+      return rows().explain(verb, [](auto t) { return t.price; });
     if (verb == "of_type") return planned(query::from(variants_)).of_type<tick>().explain();
     if (verb == "try_count") return rows().explain();
     if (verb == "generate") return numbers().where([](auto x) { return x > 3; }).explain();

@@ -166,7 +166,7 @@ std::string lines_of(const std::string& text) {
 
 CONFORMS(lateness, of_terminals, "timeout", "to_vector", "to_columns", "to_vectors", "to_lookup", "to_map", "to_set", "describe",
          "write_csv", "write_binary", "table", "for_each", "begin", "sequence_equal", "min_by", "max_by", "reduce", "count", "sum", "min",
-         "max", "average", "mean", "aggregate", "value_of",
+         "max", "average", "mean", "aggregate", "value_of", "approx_count_distinct", "approx_quantile", "top_k_frequent",
          "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single",
          "single_or_default", "element_at", "element_at_or_default", "any", "all", "contains", "print") {
   const std::string path = testing::TempDir() + "query_late_" + std::to_string(::getpid()) + ".csv";
@@ -194,6 +194,9 @@ CONFORMS(lateness, of_terminals, "timeout", "to_vector", "to_columns", "to_vecto
   LATE("min_by", ROWS.min_by(name));
   LATE("median", NUMBERS.reduce([](auto g) { return g.median(itself); }));
   LATE("count_distinct", NUMBERS.reduce([](auto g) { return g.count_distinct(itself); }));
+  LATE("approx_count_distinct", NUMBERS.approx_count_distinct(itself));
+  LATE("approx_quantile", NUMBERS.approx_quantile(itself, 0.5));
+  LATE("top_k_frequent", ROWS.top_k_frequent(name, 10));
   LATE("collect", ROWS.reduce([](auto g) { return g.collect(name); }));
   LATE("count", ROWS.where([](auto r) { return r.name != ""; }).count());
   LATE("sum", NUMBERS.select([](auto x) { return x % 1000; }).sum());

@@ -63,6 +63,7 @@ std::vector<form> groups() {
   OPAQUE_GROUP("median(f)", "median, quantile, count_distinct and collect(f) of a group", [](const auto& g) { return g.median([](auto d) { return d.price; }); });
   OPAQUE_GROUP("count_distinct(f)", "median, quantile, count_distinct and collect(f) of a group", [](const auto& g) { return g.count_distinct([](auto d) { return d.name; }); });
   OPAQUE_GROUP("collect(f)", "median, quantile, count_distinct and collect(f) of a group", [](const auto& g) { return g.collect([](auto d) { return d.id; }); });
+  OPAQUE_GROUP("approx_quantile(f, q)", "a sketch of a group with its rows", [](const auto& g) { return g.approx_quantile([](auto d) { return d.price; }, 0.9); });
   OPAQUE_GROUP("arg_min(f, less)", "an aggregate of a group by a user-defined order", [](const auto& g) { return g.arg_min([](auto d) { return d.price; }, [](double a, double b) { return a > b; }).id; });
   OPAQUE_GROUP("min(f) of arrays", "min and max of a group of values that are no numbers", [](const auto& g) { return g.min([](auto d) { return d.x; }); });
   OPAQUE_GROUP("named: const Group&", "its parameter is not generic", [](const Deals& g) { return g.count(); });

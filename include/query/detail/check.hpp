@@ -320,6 +320,17 @@ struct variance { QUERY_DETAIL_HAVE_NUMBER(variance) };
 struct stddev { QUERY_DETAIL_HAVE_NUMBER(stddev) };
 struct median { QUERY_DETAIL_HAVE_NUMBER(median) };
 struct quantile { QUERY_DETAIL_HAVE_NUMBER(quantile) };
+struct approx_count_distinct { QUERY_DETAIL_HAVE_KEY(approx_count_distinct, "") };
+struct approx_quantile { QUERY_DETAIL_HAVE_NUMBER(approx_quantile) };
+struct top_k_frequent {
+  QUERY_DETAIL_HAVE_KEY(top_k_frequent, "")
+  template <class F, class N, class T> static constexpr bool counted() {
+    static_assert(std::is_integral_v<N>, "query: top_k_frequent: takes the function and then how many values: top_k_frequent([](auto t) "
+                                         "{ return t.symbol; }, 10)");
+    if constexpr (!std::is_integral_v<N>) return false;
+    else return key<F, T>();
+  }
+};
 struct count_distinct {
   QUERY_DETAIL_HAVE_KEY(count_distinct, ", or give an equality and a hash: count_distinct(f, equal, hash)")
   QUERY_DETAIL_HAVE_OWN_KEYS(count_distinct, "f, ")

@@ -9,6 +9,7 @@
 #include <query/detail/check.hpp>
 #include <query/detail/group_keys.hpp>
 #include <query/detail/own_keys.hpp>
+#include <query/detail/sketch_aggregates.hpp>
 
 namespace query::agg {
 
@@ -26,7 +27,8 @@ struct refused_rows {
   QUERY_DETAIL_REFUSED(count) QUERY_DETAIL_REFUSED(sum) QUERY_DETAIL_REFUSED(mean) QUERY_DETAIL_REFUSED(average) QUERY_DETAIL_REFUSED(min)
   QUERY_DETAIL_REFUSED(max) QUERY_DETAIL_REFUSED(first) QUERY_DETAIL_REFUSED(last) QUERY_DETAIL_REFUSED(any) QUERY_DETAIL_REFUSED(all)
   QUERY_DETAIL_REFUSED(median) QUERY_DETAIL_REFUSED(count_distinct) QUERY_DETAIL_REFUSED(collect) QUERY_DETAIL_REFUSED(arg_min)
-  QUERY_DETAIL_REFUSED(arg_max)
+  QUERY_DETAIL_REFUSED(arg_max) QUERY_DETAIL_REFUSED(approx_count_distinct) QUERY_DETAIL_REFUSED(approx_quantile)
+  QUERY_DETAIL_REFUSED(top_k_frequent)
 #undef QUERY_DETAIL_REFUSED
 };
 
@@ -134,6 +136,20 @@ template <class K, class T> struct recorder {
     if constexpr (!check::collect::value<F, T>()) return refused{};
     else return agg::collect<F>{{}, std::move(f)};
   }
+  template <class F = itself> auto approx_count_distinct(F f = {}) const {
+    if constexpr (!check::approx_count_distinct::key<F, T>()) return refused{};
+    else return agg::approx_count_distinct<F>{{}, std::move(f)};
+  }
+  template <class F> auto approx_quantile(F f, double q) const {
+    if constexpr (!check::approx_quantile::number_of<F, T>()) return refused{};
+    else return agg::approx_quantile<F>{{}, std::move(f), checked_share(q)};
+  }
+  auto approx_quantile(double q) const { return approx_quantile(itself{}, q); }
+  template <class F, class N> auto top_k_frequent(F f, N k) const {
+    if constexpr (!check::top_k_frequent::counted<F, N, T>()) return refused{};
+    else return agg::top_k_frequent<F>{{}, std::move(f), checked_k(k)};
+  }
+  template <class N> auto top_k_frequent(N k) const { return top_k_frequent(itself{}, k); }
   // combine(seed, x) must be x: the seed starts every part of the rows.
   template <class S, class U, class C, class F = itself> auto aggregate(S seed, U update, C combine, F finish = {}) const {
     if constexpr (!check::aggregate::seed<S, U, C, F, T>()) return refused{};

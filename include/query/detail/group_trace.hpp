@@ -8,6 +8,7 @@
 #include <query/accelerated.hpp>
 #include <query/detail/group_keys.hpp>
 #include <query/detail/own_keys.hpp>
+#include <query/detail/sketch_aggregates.hpp>
 #include <query/detail/traced_groups.hpp>
 #include <query/detail/traced_row.hpp>
 #include <query/function.hpp>
@@ -54,6 +55,19 @@ template <class K, class T> struct traced_group {
     return of<agg::quantile<F>>("quantile", f, at);
   }
   template <class F = itself> auto collect(const F& f = {}) const { return of<agg::collect<F>>("collect", f); }
+  template <class F = itself> auto approx_count_distinct(const F& f = {}) const {
+    return of<agg::approx_count_distinct<F>>("approx_count_distinct", f);
+  }
+  template <class F> auto approx_quantile(const F& f, double q) const {
+    const ir::node* at[] = {detail::literal(q)};
+    return of<agg::approx_quantile<F>>("approx_quantile", f, at);
+  }
+  auto approx_quantile(double q) const { return approx_quantile(itself{}, q); }
+  template <class F, class N> auto top_k_frequent(const F& f, N k) const {
+    const ir::node* number[] = {detail::literal(checked_k(k))};
+    return of<agg::top_k_frequent<F>>("top_k_frequent", f, number);
+  }
+  template <class N> auto top_k_frequent(N k) const { return top_k_frequent(itself{}, k); }
   template <class S, class U, class C, class F = itself>
   auto aggregate(const S& seed, const U& update, const C& combine, const F& finish = {}) const {
     using R = detail::stored_t<std::invoke_result_t<const F&, S>>;

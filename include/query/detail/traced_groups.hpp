@@ -19,6 +19,7 @@
 #include <query/accelerated.hpp>
 #include <query/detail/aggregate_expression.hpp>
 #include <query/detail/nested.hpp>
+#include <query/detail/sketch_aggregates.hpp>
 #include <query/detail/traced_row.hpp>
 #include <query/function.hpp>
 
@@ -211,6 +212,13 @@ template <class K, class T> class expr<Group<K, T>> {
     if constexpr (std::is_same_v<F, agg::itself>) return rows();
     else return native<agg::collect<F>>(own_memory);
   }
+  template <class F = agg::itself> auto approx_count_distinct(const F& = {}) const {
+    return native<agg::approx_count_distinct<F>>(own_sketch);
+  }
+  template <class F> auto approx_quantile(const F&, double) const { return native<agg::approx_quantile<F>>(own_sketch); }
+  auto approx_quantile(double q) const { return approx_quantile(agg::itself{}, q); }
+  template <class F, class N> auto top_k_frequent(const F&, N) const { return native<agg::top_k_frequent<F>>(own_sketch); }
+  template <class N> auto top_k_frequent(N k) const { return top_k_frequent(agg::itself{}, k); }
   template <class S, class U, class C, class F = agg::itself>
   auto aggregate(const S& seed, const U& update, const C&, const F& finish = {}) const {
     using A = agg::custom<S, U, C, F>;
@@ -227,6 +235,7 @@ template <class K, class T> class expr<Group<K, T>> {
 
  private:
   static constexpr const char* own_order = "an aggregate of a group by a user-defined order";
+  static constexpr const char* own_sketch = "a sketch of a group with its rows: only compiled code keeps sketches";
   static constexpr const char* own_memory =
       "median, quantile, count_distinct and collect(f) of a group with its rows: they need memory for each group (right behind "
       "group_by(key), in select([](auto g) {...}), they are traced)";

@@ -168,6 +168,8 @@ template <class A> bool same_aggregate(const A& a, const A& b) {
     if (!same_parameter(a.f, b.f)) return false;
   if constexpr (requires { a.q; })
     if (a.q != b.q) return false;
+  if constexpr (requires { a.k; })
+    if (a.k != b.k) return false;
   return true;
 }
 

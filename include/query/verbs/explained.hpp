@@ -77,12 +77,17 @@ std::string with_argument(const Q& q, std::string_view terminal, const X& x, cal
     if constexpr (check::is_number<R> || check::is_number_array<R>) {
       if (is("sum", "average", "mean")) return show(q.select(x, at, label));
     }
+    if constexpr (check::is_number<R>) {
+      if (is("approx_quantile")) return show(q.aggregate([x](auto g) { return g.approx_quantile(x, 0.5); }, at, label));
+    }
     if constexpr (check::less_than<check::without_null_t<R>>) {
       if (is("min", "max")) return show(q.select(x, at, label));
       if (is("min_by")) return show(q.aggregate([x](auto g) { return g.arg_min(x); }, at, label));
       if (is("max_by")) return show(q.aggregate([x](auto g) { return g.arg_max(x); }, at, label));
     }
     if constexpr (ir::described_v<R>) {
+      if (is("approx_count_distinct")) return show(q.aggregate([x](auto g) { return g.approx_count_distinct(x); }, at, label));
+      if (is("top_k_frequent")) return show(q.aggregate([x](auto g) { return g.top_k_frequent(x, 1); }, at, label));
       if (is("to_lookup")) return show(q.group_by(x, at, label).groups(at).as_ordered());
     }
   }

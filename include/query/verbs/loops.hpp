@@ -149,9 +149,16 @@ template <class Q> class lazily {
   QUERY_DETAIL_LAZILY_BY_ORDER(max_by, arg_max)
   QUERY_DETAIL_LAZILY(any, any)
   QUERY_DETAIL_LAZILY(all, all)
+  QUERY_DETAIL_LAZILY_OF_ROWS(approx_count_distinct, approx_count_distinct)
 #undef QUERY_DETAIL_LAZILY_BY_ORDER
 #undef QUERY_DETAIL_LAZILY_OF_ROWS
 #undef QUERY_DETAIL_LAZILY
+  template <verbs::key_function F> auto approx_quantile(F f, double q, call_site at = call_site::here()) const {
+    return one([f, q](auto g) { return g.approx_quantile(f, q); }, at, "approx_quantile");
+  }
+  template <verbs::key_function F, class N> auto top_k_frequent(F f, N k, call_site at = call_site::here()) const {
+    return one([f, k](auto g) { return g.top_k_frequent(f, k); }, at, "top_k_frequent");
+  }
   auto any(call_site at = call_site::here()) const { return of(q_.take(1, at, "any"), [](auto g) { return g.count() > 0; }, at, "any"); }
   auto contains(const T& value, call_site at = call_site::here()) const {
     if constexpr (!check::contains::equal<T>()) return check::after_error{};

@@ -363,6 +363,30 @@ template <class Derived, class T> class terminals {
     return check::after_error{};
   }
 
+  // With a stated error, in memory of fixed size (query/sketches.hpp). Nulls are passed over.
+  // How many different values f has: exact up to 512, then with a standard error of 1.6%; 0 of no rows.
+  template <class F = agg::itself> requires(!std::is_same_v<F, call_site>)
+  std::int64_t approx_count_distinct(F f = {}, call_site at = call_site::here()) const {
+    if constexpr (!check::approx_count_distinct::key<F, T>()) return check::after_error{};
+    else return reduce([f](auto g) { return g.approx_count_distinct(f); }, at, "approx_count_distinct");
+  }
+  // The value of f at rank q (n - 1), q from 0 to 1: exact up to 1,024 values, then the rank is off by less than 0.5% of n with a
+  // probability of 99%; empty of no rows.
+  template <class F> requires(!std::is_arithmetic_v<F>)
+  std::optional<double> approx_quantile(F f, double q, call_site at = call_site::here()) const {
+    if constexpr (!check::approx_quantile::number_of<F, T>()) return std::nullopt;
+    else return reduce([f, q](auto g) { return g.approx_quantile(f, q); }, at, "approx_quantile");
+  }
+  auto approx_quantile(double q, call_site at = call_site::here()) const { return approx_quantile(agg::itself{}, q, at); }
+  // The k most frequent values of f with their counts, the most frequent first: exact up to 2,000 different values (20 k if k is over 100),
+  // then each count is too small by at most n / 1,000 (n / (10 k)), and never too large. Of equal counts, the value that was there first.
+  template <class F, class N> requires(!std::is_arithmetic_v<F>)
+  auto top_k_frequent(F f, N k, call_site at = call_site::here()) const {
+    if constexpr (!check::top_k_frequent::counted<F, N, T>()) return check::after_error{};
+    else return reduce([f, k](auto g) { return g.top_k_frequent(f, k); }, at, "top_k_frequent");
+  }
+  template <class N> auto top_k_frequent(N k, call_site at = call_site::here()) const { return top_k_frequent(agg::itself{}, k, at); }
+
   QUERY_DETAIL_NEEDS(to_lookup, 1, "the key is missing: to_lookup([](auto t) { return t.symbol; })")
   QUERY_DETAIL_NEEDS(to_map, 1, "the key is missing: to_map([](auto t) { return t.symbol; })")
   QUERY_DETAIL_NEEDS(for_each, 1, "the function is missing: for_each([](const auto& t) { std::cout << t.price; })")

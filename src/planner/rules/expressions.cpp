@@ -143,7 +143,9 @@ bool alike_where_equal(const ir::type* t) {
 
 bool ignores_order(const node* aggregate) {
   const std::string& name = aggregate->text;
-  if (name == "count" || name == "count_if" || name == "any" || name == "all" || name == "count_distinct") return true;
+  if (name == "count" || name == "count_if" || name == "any" || name == "all" || name == "count_distinct" ||
+      name == "approx_count_distinct")
+    return true;
   if (name != "sum" && name != "mean" && name != "min" && name != "max" && name != "median" && name != "quantile") return false;
   // Sums of floats depend on the order in their last bits, minima by the sign of zero.
   const ir::type* t = aggregate->kids.empty() ? nullptr : aggregate->kids.front()->type;
