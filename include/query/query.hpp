@@ -20,5 +20,6 @@
 #include <query/record.hpp>
 #include <query/session.hpp>
 #include <query/sources.hpp>
+#include <query/text.hpp>
 
 #endif
