@@ -17,6 +17,7 @@
 #include <query/detail/make_function.hpp>
 #include <query/detail/query_state.hpp>
 #include <query/detail/text_verbs.hpp>
+#include <query/dynamic.hpp>
 #include <query/group.hpp>
 #include <query/verbs/asof_join.hpp>
 #include <query/verbs/composed.hpp>
@@ -180,6 +181,12 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
 
   // The same query without the chain in its type: for templates over Query<T>, members, returns.
   Query<T> as_query() const { return *this; }
+
+  // The same query with columns that are named when the program runs: dynamic.hpp.
+  dynamic_query as_dynamic() const {
+    if constexpr (detail::fields_are_known<T>()) return dynamic_query(detail::query_state(to_any_pipe(), state_.how));
+    else return dynamic_query(state_);
+  }
 
   // ---- words about how and where
   Query as_accelerated() const { return marked([](detail::logical& n) { n.accelerated = true; }); }

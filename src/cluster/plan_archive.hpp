@@ -247,6 +247,7 @@ template <bool Writes> class plan_archive {
   void own_type(const ir::type*& t) {
     using describe = const ir::type* (*)();
     describe own = t ? t->own : nullptr;
+    if (Writes && !own && t->k == ir::kind::record) throw cannot_travel{"its rows have columns that were chosen when the program ran"};
     code(own);
     if (own) {
       if constexpr (!Writes) t = own();

@@ -43,6 +43,10 @@ interpreter::scratch& scratch_here() {
 
 const expression_function& held(const void* f) { return *static_cast<const expression_function*>(f); }
 
+struct group_function {
+  ir::traced expression;
+};
+ir::traced retrace_groups(const void* f) { return static_cast<const group_function*>(f)->expression; }
 ir::traced retrace(const void* f) { return held(f).expression(); }
 void map(const void* f, const void* rows, const std::uint32_t* select, std::size_t n, void* out) { held(f).map(rows, select, n, out); }
 void filter(const void* f, const void* rows, std::size_t n, bool* out) { held(f).filter(rows, n, out); }
@@ -163,7 +167,19 @@ detail::user_function function_of(std::string_view role, ir::traced expression, 
   return f;
 }
 
-const ir::traced* expression_of(const detail::user_function& f) { return f.retrace == &retrace ? &held(f.f.get()).expression() : nullptr; }
+detail::user_function function_of_groups(ir::traced expression, const ir::type* result) {
+  detail::user_function f;
+  f.role = "select";
+  f.held = true;
+  f.retrace = &retrace_groups;
+  f.result = result;
+  f.f = std::make_shared<const group_function>(group_function{std::move(expression)});
+  return f;
+}
+
+const ir::traced* expression_of(const detail::user_function& f) {
+  return f.retrace == &retrace ? &held(f.f.get()).expression() : nullptr;
+}
 
 std::shared_ptr<const detail::segment> segment_of(const detail::pipe& origin, const detail::user_function& f) {
   if (f.native.filter) return std::make_shared<const detail::segment>(origin, f.row, f.row, filtering, f.f);

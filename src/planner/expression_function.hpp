@@ -15,6 +15,8 @@ namespace query::planner {
 
 // role "predicate": a filter of rows; else a function that gives a `result` for each row.
 detail::user_function function_of(std::string_view role, ir::traced expression, const ir::type* row, const ir::type* result);
+// A function of groups. Its verb has no compiled aggregates: planner and engines keep states by its expression.
+detail::user_function function_of_groups(ir::traced expression, const ir::type* result);
 // The expression of such a function; null: f is another one.
 const ir::traced* expression_of(const detail::user_function& f);
 

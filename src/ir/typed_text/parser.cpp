@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/typed_text/aggregates.hpp"
 #include "ir/typed_text/numbers.hpp"
 #include "ir/typed_text/operands.hpp"
 #include "ir/typed_text/tokens.hpp"
@@ -16,12 +17,14 @@ namespace query::ir::typed_text {
 namespace {
 
 constexpr int most_nested = 100;
-constexpr std::size_t most_values = 1000;
+constexpr std::size_t most_values = 1000, most_columns = 256;
+
+enum class values_of { rows, groups };
 
 class parser {
  public:
-  parser(const text_expression& text, const type* row, arena& nodes)
-      : text_(&text), row_(row), make_(nodes), tokens_(tokens_of(text.source)) {}
+  parser(const text_expression& text, const type* row, arena& nodes, values_of what = values_of::rows)
+      : text_(&text), row_(row), make_(nodes), tokens_(tokens_of(text.source)), in_groups_(what == values_of::groups) {}
 
   const node* whole_condition() {
     const operand x = make_.condition(any_of());
@@ -55,7 +58,49 @@ class parser {
     return all;
   }
 
+  std::vector<named_value> columns() {
+    std::vector<named_value> all;
+    do {
+      const token& first = now();
+      if (first.is("*") && !in_groups_) {
+        ++at_;
+        every_field(first, all);
+        continue;
+      }
+      const operand x = any_of();
+      named_value v{{}, make_.result(x), x.at, last_end() - x.at};
+      if (take_word("as") || now().what == token::kind::name || now().what == token::kind::quoted_name) {
+        if (now().what != token::kind::name && now().what != token::kind::quoted_name) expected("a name after `as`");
+        v.name = now().spelled;
+        ++at_;
+      } else {
+        v.name = v.value->what == op::field ? last_name(v.value->text) : text_->source.substr(v.at, v.length);
+      }
+      add(all, std::move(v));
+    } while (take(","));
+    end();
+    return all;
+  }
+
  private:
+  static std::string last_name(const std::string& path) {
+    const std::size_t dot = path.rfind('.');
+    return dot == path.npos ? path : path.substr(dot + 1);
+  }
+  static void add(std::vector<named_value>& all, named_value v) {
+    if (all.size() == most_columns) throw fault{v.at, v.length, "more than " + std::to_string(most_columns) + " columns"};
+    const auto same = [&](const named_value& known) { return known.name == v.name; };
+    if (std::any_of(all.begin(), all.end(), same))
+      throw fault{v.at, v.length, "two columns are called `" + v.name + "`; name one of them: `... as name`"};
+    all.push_back(std::move(v));
+  }
+  void every_field(const token& star, std::vector<named_value>& all) {
+    const operand row = make_.whole(row_);
+    if (row.value->type->k != kind::record) return add(all, {"value", make_.result(row), star.at, star.length});
+    for (std::size_t i = 0; i < row.value->type->field_list.size(); ++i)
+      add(all, {std::string(row.value->type->field_list[i].name), make_.result(make_.part(row, i)), star.at, star.length});
+  }
+
   // ---- tokens
   const token& now() const { return tokens_[at_]; }
   const token& next() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
@@ -253,6 +298,9 @@ class parser {
     const std::size_t opened = next().at;
     at_ += 2;
     const deeper one(*this);
+    if (in_groups_ && !in_aggregate_ && is_aggregate(name.spelled)) return aggregate(name, opened);
+    if (is_aggregate(name.spelled) && name.spelled != "min" && name.spelled != "max")
+      throw fault{name.at, name.length, in_aggregate_ ? "an aggregate stands within another" : "aggregates are of groups, not of rows"};
     std::vector<operand> arguments;
     if (!now().is(")")) {
       do {
@@ -263,6 +311,18 @@ class parser {
     }
     need(")", opened);
     return make_.called(name.spelled, std::move(arguments), name.at, last_end() - name.at);
+  }
+
+  operand aggregate(const token& name, std::size_t opened) {
+    std::optional<operand> argument;
+    if (!take("*") && !now().is(")")) {
+      in_aggregate_ = true;
+      argument = any_of();
+      in_aggregate_ = false;
+    }
+    if (now().is(",")) throw fault{now().at, 1, "an aggregate takes one argument; the larger of two values is greatest(a, b)"};
+    need(")", opened);
+    return aggregate_of(make_, name.spelled, argument ? &*argument : nullptr, name.at, last_end() - name.at);
   }
 
   // ---- constants
@@ -313,6 +373,8 @@ class parser {
   }
   operand path() {
     const token& first = now();
+    if (in_groups_ && !in_aggregate_)
+      throw fault{first.at, first.length, "`" + first.spelled + "` stands outside of an aggregate: write max(" + first.spelled + ")..."};
     operand x = make_.whole(row_);
     if (x.value->type->k == kind::record) {
       x = field_of(x, first, "the row");
@@ -375,6 +437,7 @@ class parser {
   int nested_ = 0;
   std::size_t used_ = 0, highest_ = 0;  // parameters
   bool any_parameter_ = false, numbered_ = false;
+  bool in_groups_, in_aggregate_ = false;
 };
 
 // Limits of expressions, which lambdas have too.
@@ -405,5 +468,16 @@ std::vector<sort_key> sort_keys_of(const text_expression& text, const type* row)
     return all;
   });
 }
+
+static value_list list_of(const text_expression& text, const type* row, values_of what) {
+  return within_limits(text, [&] {
+    value_list l;
+    l.owner = std::make_shared<arena>();
+    l.values = parser(text, row, *l.owner, what).columns();
+    return l;
+  });
+}
+value_list columns_of(const text_expression& text, const type* row) { return list_of(text, row, values_of::rows); }
+value_list aggregates_of(const text_expression& text, const type* row) { return list_of(text, row, values_of::groups); }
 
 }  // namespace query::ir::typed_text

@@ -6,7 +6,9 @@
 // is said in operands.hpp. Throws fault.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <query/detail/node.hpp>
@@ -25,5 +27,19 @@ struct sort_key {
   std::optional<bool> nulls_first;  // if it says so
 };
 std::vector<sort_key> sort_keys_of(const text_expression& text, const type* row);
+
+// "symbol, price * qty as amount", "*": values over a row, with names. One that is no field is called by its text, unless it has a name.
+struct named_value {
+  std::string name;
+  const node* value;
+  std::size_t at = 0, length = 0;  // in the text
+};
+struct value_list {
+  std::shared_ptr<arena> owner;
+  std::vector<named_value> values;
+};
+value_list columns_of(const text_expression& text, const type* row);
+// "sum(price * qty) as amount, count() as trades": values over a group of such rows.
+value_list aggregates_of(const text_expression& text, const type* row);
 
 }  // namespace query::ir::typed_text
