@@ -123,7 +123,7 @@ TEST(typed_text, strings_end_at_their_quote) {
   EXPECT_EQ(shown("name = ''"), "(name == \"\")");
   EXPECT_EQ(shown("name = '--; drop table x' or name = '\"'"), "((name == \"--; drop table x\") || (name == \"\\\"\"))");
   EXPECT_EQ(shown("name like '%a%' and name like 'a%b'"),
-            "(contains(name, \"a\") && (starts_with(name, \"a\") && (ends_with(name, \"b\") && (size(name) >= 2))))");
+            "(contains(name, \"a\") && ((starts_with(name, \"a\") && ends_with(name, \"b\")) && (size(name) >= 2)))");
   EXPECT_EQ(shown("name = 'a"), "fault at 7, 1: a string begins here and does not end: ' is missing");
 }
 
@@ -180,7 +180,7 @@ TEST(typed_text, errors_show_the_text) {
     (void)query::from(points).where("x > 1\n  and z > 2");
     FAIL();
   } catch (const query::text_error& e) {
-    EXPECT_EQ(std::string(e.what()).substr(0, 72), "where: no field `z`; did you mean `x`?\n      and z > 2\n          ^ (typed");
+    EXPECT_EQ(std::string(e.what()).substr(0, 73), "where: no field `z`; did you mean `x`?\n      and z > 2\n          ^ (typed");
     EXPECT_EQ(e.position, 12u);
     EXPECT_EQ(e.length, 1u);
   }
@@ -241,10 +241,12 @@ TEST(typed_text, random_texts_do_no_harm) {
       if (g() % 2) text.erase(at, 1 + g() % 4);
       else text[at] = static_cast<char>(g() % 256);
     }
+    const bool named = text.find_first_of("?$") != text.npos;
+    const query::text_expression given = named ? query::parsed(text, 1) : query::parsed(text);
     for (const bool keys : {false, true}) {
       try {
-        if (keys) (void)query::ir::typed_text::sort_keys_of(query::parsed(text, 1), describe<row>());
-        else right += query::ir::typed_text::condition_of(query::parsed(text, 1), describe<row>()).root != nullptr;
+        if (keys) (void)query::ir::typed_text::sort_keys_of(given, describe<row>());
+        else right += query::ir::typed_text::condition_of(given, describe<row>()).root != nullptr;
       } catch (const fault& f) {
         ASSERT_LE(f.at, text.size()) << text;
         ASSERT_LE(f.at + f.length, text.size()) << text << ": " << f.why;
