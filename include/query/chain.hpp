@@ -16,6 +16,8 @@
 #include <query/detail/failure.hpp>
 #include <query/detail/make_function.hpp>
 #include <query/detail/query_state.hpp>
+#include <query/detail/text_verbs.hpp>
+#include <query/dynamic.hpp>
 #include <query/group.hpp>
 #include <query/verbs/asof_join.hpp>
 #include <query/verbs/composed.hpp>
@@ -83,10 +85,14 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
   Query(const Query<T, Other>& q) : state_(q.to_any_pipe(), q.run_settings()) {}  // NOLINT: the point of it
 
   // ---- row-wise verbs
-  // Keeps the rows for which f is true; f takes the row, or the row and its number (std::int64_t, from 0).
+  // Keeps the rows for which f is true; f takes the row, or the row and its number (std::int64_t, from 0). Or a condition as a text that a
+  // user typed: where("price > 3 and symbol in (7, 9)"), where(query::parsed("price > ?", limit)); throws text_error (text.hpp).
   // (`label`: the verb that errors and plans name, where this is a part of another.)
   template <class F> auto where(F f, detail::call_site at = detail::call_site::here(), const char* label = "where") const {
-    if constexpr (!check::where::tests<F, T>()) {
+    if constexpr (detail::is_text<F>) {
+      if constexpr (!detail::fields_are_known<T>()) return check::after_error{};
+      else return Query<T>(detail::where_text(to_any_pipe(), state_.how, detail::text_of(f), ir::describe<T>(), label, at));
+    } else if constexpr (!check::where::tests<F, T>()) {
       return check::after_error{};
     } else if constexpr (check::takes_number<F, T>) {
       auto [origin, chain] = positioned(at);
@@ -175,6 +181,12 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
 
   // The same query without the chain in its type: for templates over Query<T>, members, returns.
   Query<T> as_query() const { return *this; }
+
+  // The same query with columns that are named when the program runs: dynamic.hpp.
+  dynamic_query as_dynamic() const {
+    if constexpr (detail::fields_are_known<T>()) return dynamic_query(detail::query_state(to_any_pipe(), state_.how));
+    else return dynamic_query(state_);
+  }
 
   // ---- words about how and where
   Query as_accelerated() const { return marked([](detail::logical& n) { n.accelerated = true; }); }

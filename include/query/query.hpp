@@ -21,5 +21,6 @@
 #include <query/session.hpp>
 #include <query/sketches.hpp>
 #include <query/sources.hpp>
+#include <query/text.hpp>
 
 #endif

@@ -21,6 +21,7 @@
 #include "data/file_source.hpp"
 #include "ir/serialise.hpp"
 #include "planner/cluster_graph.hpp"
+#include "planner/expression_function.hpp"
 
 namespace query::cluster {
 
@@ -165,6 +166,12 @@ template <bool Writes> class plan_archive {
       c = made;
     }
   }
+  detail::user_function expression_function(const detail::user_function& f) requires(!Writes) {
+    ir::traced own;
+    expression(own);
+    if (!own.root || own.root->type != f.result || !f.row) throw cluster_error("cluster: an expression is damaged");
+    return planner::function_of(f.role, std::move(own), f.row, f.result);
+  }
   void image(closure_image& i) {
     std::uint64_t n = i.bytes.size();
     value(n);
@@ -182,6 +189,14 @@ template <bool Writes> class plan_archive {
     type(f.row);
     type(f.result);
     list(f.captures, [&](auto& c) { capture(c); });
+    ir::traced own;  // of a function without code
+    if constexpr (Writes)
+      if (const ir::traced* e = planner::expression_of(f)) own = *e;
+    if (present(own.root != nullptr)) {
+      if constexpr (Writes) expression(own);
+      else f = expression_function(f);
+      return;
+    }
     code(f.retrace);
     code(f.native.map);
     code(f.native.filter);
@@ -232,6 +247,7 @@ template <bool Writes> class plan_archive {
   void own_type(const ir::type*& t) {
     using describe = const ir::type* (*)();
     describe own = t ? t->own : nullptr;
+    if (Writes && !own && t->k == ir::kind::record) throw cannot_travel{"its rows have columns that were chosen when the program ran"};
     code(own);
     if (own) {
       if constexpr (!Writes) t = own();
@@ -541,6 +557,14 @@ template <bool Writes> void plan_archive<Writes>::segment(planner::stage& s) {
   for (const detail::logical* n : s.nodes) {
     if (!n) throw cluster_error("cluster: a loop has no verb");
     for (const detail::user_function& f : n->functions) captures.insert(captures.end(), f.captures.begin(), f.captures.end());
+  }
+  const detail::user_function* const only = s.nodes.size() == 1 && s.nodes[0]->functions.size() == 1 ? &s.nodes[0]->functions[0] : nullptr;
+  const bool by_expression = Writes && only && planner::expression_of(*only) && s.native->chain == only->f;
+  if (present(by_expression)) {
+    if constexpr (Writes) return;
+    if (!only || !planner::expression_of(*only)) throw cluster_error("cluster: a loop is damaged");
+    s.native = planner::segment_of({}, *only);
+    return;
   }
   const ir::type *in = nullptr, *out = nullptr;
   std::uintptr_t form = 0;

@@ -120,7 +120,14 @@ group_program::group_program(const detail::logical& n, const ir::group_plan* pla
                              bool gives_columns)
     : node_(&n), gives_columns_(gives_columns) {
   const detail::user_function& f = n.functions.back();
-  auto compiled = n.aggregate.record(f.f.get());  // for its expressions too: it looks at arguments such as quantile's
+  // For its expressions too: it looks at arguments such as quantile's. Functions without code have only those.
+  auto compiled = n.aggregate.record ? n.aggregate.record(f.f.get()) : nullptr;
+  std::optional<ir::group_plan> own;
+  if (!plan && !n.aggregate.record) {
+    own = ir::plan_group_function(f.trace(), n.key, n.row).plan;
+    if (!own) throw internal_error("query: a function of groups has neither code nor a plan");
+    plan = &*own;
+  }
   if (plan)
     expressions_ = std::make_shared<const group_expressions>(*plan, f, rows_of(n), columns, gives_columns);
   else

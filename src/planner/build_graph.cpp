@@ -478,6 +478,7 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
     again = b.again();
   }
   if (options.rewrite) apply_rules(*g, options);
+  run_groups_by_expressions(*g);
   if (options.interpret) choose_forms(*g, interpreted_functions::all);
   else if (options.checked) choose_forms(*g, interpreted_functions::trapping);
   int number = 0;

@@ -274,6 +274,16 @@ void choose_forms(machine_graph& g, interpreted_functions which) {
   c.branch_of(g.result);
 }
 
+void run_groups_by_expressions(machine_graph& g) {
+  for (auto& v : g.vertices) {
+    if (!v->node || (v->node->what != verb::group_by && v->node->what != verb::aggregate) || v->node->aggregate.record) continue;
+    const logical& n = *v->node;
+    ir::group_analysis a = ir::plan_group_function(n.functions.back().trace(), n.key, n.row);
+    if (!a.plan) detail::fail(n.label, a.reason, n.where);
+    v->group_function = std::make_shared<const ir::group_plan>(std::move(*a.plan));
+  }
+}
+
 void check_traps(vertex& v) { choosing(interpreted_functions::trapping).vertex_of(v); }
 void check_traps(branch& b) { choosing(interpreted_functions::trapping).branch_of(b); }
 

@@ -62,4 +62,7 @@ void choose_forms(machine_graph& g, interpreted_functions which);
 void check_traps(vertex& v);
 void check_traps(branch& b);
 
+// Functions of groups that have no code run by their expressions in any session.
+void run_groups_by_expressions(machine_graph& g);
+
 }  // namespace query::planner

@@ -86,6 +86,7 @@ class fingerprint {
     add(f.native.map_pairs);
     add(f.native.expand);
     add(static_cast<const void*>(f.device.get()));
+    if (f.held) add(f.trace().root->shape);  // its calls are those of every such function
     for (const auto& c : f.captures) {
       if (!c->owner) return false;  // rows that a query of its own gives
       add(c->size);

@@ -92,8 +92,12 @@ detail::row_block block_of(const planner::branch& b) {
 std::optional<branch_key> key_of(const planner::branch& b, std::size_t stage) {
   if (stage >= b.stages.size() || !b.stages[stage].native || (!b.table && !(b.source && b.source->view))) return std::nullopt;
   const detail::row_block rows = block_of(b);
-  // Not the form, of which each terminal verb has another.
-  return branch_key{reinterpret_cast<std::uintptr_t>(b.stages[stage].native->form.run), rows.columns ? rows.columns[0] : rows.rows};
+  // Not the form, of which each terminal verb has another. Functions with an expression alone share one loop.
+  auto functions = reinterpret_cast<std::uintptr_t>(b.stages[stage].native->form.run);
+  for (const detail::logical* n : b.stages[stage].nodes)
+    for (const detail::user_function& f : n->functions)
+      if (f.held) functions = functions * 31 + f.trace().root->shape;
+  return branch_key{functions, rows.columns ? rows.columns[0] : rows.rows};
 }
 
 std::optional<pass_key> pass_of(const planner::branch& b, std::string_view way, int threads, std::optional<detail::fold_kind> fold) {

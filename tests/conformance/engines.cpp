@@ -33,7 +33,7 @@ constexpr std::array gpu_verbs = {
     "element_at", "element_at_or_default", "any", "all", "contains", "sequence_equal",
     "select_many", "index", "values", "as_type", "times", "value_of", "fork",
     "require_gpu", "fast_math", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "explain_json", "as_query", "columns",
-    "group_by.distinct", "group_by.distinct_by", "group_by.elements", "slice", "shuffle", "sequence",
+    "as_dynamic",    "group_by.distinct", "group_by.distinct_by", "group_by.elements", "slice", "shuffle", "sequence",
     "group_by.keys", "to_lookup", "partitioned", "hash_partitioned_by", "range_partitioned_by",
 };
 

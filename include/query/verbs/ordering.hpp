@@ -4,6 +4,7 @@
 // reverse. It never sees a null: those go where `nulls` says. less must be a strict weak order; it may run on any thread.
 #pragma once
 
+#include <query/detail/text_verbs.hpp>
 #include <query/verbs/breaker.hpp>
 
 namespace query {
@@ -46,7 +47,11 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
   Ordered(const Ordered&) = default;  // no moves, as of every query
   Ordered& operator=(const Ordered&) = default;
   template <class F> Ordered then_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
-    if constexpr (!check::then_by::sort_key<F, T>()) return *this;
+    if constexpr (detail::is_text<F>) {
+      auto n = std::make_shared<logical>(*order_);
+      detail::add_text_order(*n, detail::text_of(f), where == nulls::first, "then_by", at);
+      return Ordered(std::move(n), this->run_settings());
+    } else if constexpr (!check::then_by::sort_key<F, T>()) return *this;
     else return refined("then_by", f, false, where, at);
   }
   template <class F> Ordered then_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
@@ -102,8 +107,17 @@ template <class Derived, class T> class ordering {
  public:
   // NaNs come after all numbers (first in a descending order); nulls last in both directions unless nulls::first. Arrays, tuples and
   // records compare lexicographically. O(n) radix passes for numbers; O(n log n) comparisons only where long strings tie.
+  // f: the key of a row, or the keys as a text that a user typed, "price desc, symbol nulls first"; throws text_error (text.hpp).
   template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
-    return start<check::order_by>("order_by", f, false, where, at);
+    if constexpr (!detail::is_text<F>) {
+      return start<check::order_by>("order_by", f, false, where, at);
+    } else if constexpr (!detail::fields_are_known<T>()) {
+      return check::after_error{};
+    } else {
+      auto n = new_node<T>(detail::verb::order_by, "order_by", at, self());
+      detail::add_text_order(*n, detail::text_of(f), where == nulls::first, "order_by", at);
+      return Ordered<T>(std::move(n), self().run_settings());
+    }
   }
   template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
     return start<check::order_by_descending>("order_by_descending", f, true, where, at);

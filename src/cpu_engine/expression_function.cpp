@@ -1,0 +1,189 @@
+#include "planner/expression_function.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <query/cpu/segment_form.hpp>
+#include <query/detail/stop.hpp>
+
+#include "cpu_engine/interpreter.hpp"
+
+namespace query::planner {
+
+namespace {
+
+using cpu::batch_rows;
+
+class expression_function {
+ public:
+  expression_function(ir::traced expression, const ir::type* row, const ir::type* result)
+      : expression_(std::move(expression)), row_(row), result_(result), program_(expression_.root) {}
+
+  const ir::traced& expression() const { return expression_; }
+  const ir::type* row() const { return row_; }
+  const ir::type* result() const { return result_; }
+  void filter(const void* rows, std::size_t n, bool* out) const;
+  // Rows 0..n-1, or those that `select` names; constructs results in raw memory.
+  void map(const void* rows, const std::uint32_t* select, std::size_t n, void* out) const;
+
+ private:
+  ir::traced expression_;
+  const ir::type *row_, *result_;
+  interpreter::program program_;
+};
+
+interpreter::scratch& scratch_here() {
+  thread_local interpreter::scratch s;
+  return s;
+}
+
+const expression_function& held(const void* f) { return *static_cast<const expression_function*>(f); }
+
+struct group_function {
+  ir::traced expression;
+};
+ir::traced retrace_groups(const void* f) { return static_cast<const group_function*>(f)->expression; }
+ir::traced retrace(const void* f) { return held(f).expression(); }
+void map(const void* f, const void* rows, const std::uint32_t* select, std::size_t n, void* out) { held(f).map(rows, select, n, out); }
+void filter(const void* f, const void* rows, std::size_t n, bool* out) { held(f).filter(rows, n, out); }
+
+// Small rows without memory of their own go on side by side, others as runs where they lie.
+void push_side_by_side(const std::byte* rows, const bool* pass, std::size_t n, std::size_t size, std::byte* room, detail::batch_sink& to) {
+  std::size_t k = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::memcpy(room + k * size, rows + i * size, size);
+    k += pass[i];
+  }
+  if (!k) return;
+  detail::row_block out;
+  out.rows = room;
+  out.n = k;
+  out.owned = true;
+  to.push(out);
+}
+void push_runs(std::byte* rows, const bool* pass, std::size_t n, std::size_t size, bool owned, detail::batch_sink& to) {
+  for (std::size_t i = 0; i < n;) {
+    if (!pass[i]) {
+      ++i;
+      continue;
+    }
+    std::size_t j = i + 1;
+    while (j < n && pass[j]) ++j;
+    detail::row_block out;
+    out.rows = rows + i * size;
+    out.n = j - i;
+    out.owned = owned;
+    to.push(out);
+    i = j;
+  }
+}
+void run_filter(const void* f, const detail::row_block& b, bool, detail::batch_sink& to) {
+  constexpr std::size_t most_copied = 256;
+  const expression_function& test = held(f);
+  const ir::type& row = *test.row();
+  const bool copies = row.trivial && row.size <= most_copied && row.align <= alignof(std::max_align_t);
+  const auto room = copies ? std::make_unique_for_overwrite<std::byte[]>(std::min(batch_rows, b.n) * row.size) : nullptr;
+  const detail::stop_point stop;
+  bool pass[batch_rows];
+  for (std::size_t from = 0; from < b.n; from += batch_rows) {
+    const std::size_t n = std::min(batch_rows, b.n - from);
+    std::byte* const rows = static_cast<std::byte*>(b.rows) + from * row.size;
+    test.filter(rows, n, pass);
+    if (copies) push_side_by_side(rows, pass, n, row.size, room.get(), to);
+    else push_runs(rows, pass, n, row.size, b.owned, to);
+    stop.check();
+  }
+}
+
+// The results of a batch, which their receiver may move from.
+void run_map(const void* f, const detail::row_block& b, bool, detail::batch_sink& to) {
+  const expression_function& made = held(f);
+  const ir::type &in = *made.row(), &out = *made.result();
+  const std::size_t most = cpu::rows_a_batch(out.size);
+  const std::align_val_t align{std::max(out.align, alignof(std::max_align_t))};
+  struct freed {
+    std::align_val_t align;
+    void operator()(void* memory) const { ::operator delete(memory, align); }
+  };
+  const std::unique_ptr<void, freed> room(::operator new(most * out.size, align), freed{align});
+  struct destroyed {
+    const ir::type* type;
+    void* rows;
+    std::size_t n;
+    ~destroyed() {
+      if (!type->trivial) type->life.destroy(rows, n);
+    }
+  };
+  const detail::stop_point stop;
+  for (std::size_t from = 0; from < b.n; from += most) {
+    const std::size_t n = std::min(most, b.n - from);
+    made.map(static_cast<const std::byte*>(b.rows) + from * in.size, nullptr, n, room.get());
+    const destroyed at_end{&out, room.get(), n};
+    detail::row_block given;
+    given.rows = room.get();
+    given.n = n;
+    given.first = b.first + from;
+    given.owned = true;
+    to.push(given);
+    stop.check();
+  }
+}
+bool no_fold(const void*, detail::fold_kind, const detail::row_block&, bool, detail::fold_state&) { return false; }
+
+constexpr detail::segment_form filtering{
+    .chain = {}, .run = &run_filter, .fold = &no_fold, .reads_columns = false, .needs_position = false, .keeps_position = false};
+constexpr detail::segment_form mapping{
+    .chain = {}, .run = &run_map, .fold = &no_fold, .reads_columns = false, .needs_position = false, .keeps_position = true};
+
+void expression_function::filter(const void* rows, std::size_t n, bool* out) const {
+  const interpreter::binding row{rows, row_->size, {}};
+  program_.filter({&row, 1}, {}, n, out, scratch_here());
+}
+
+void expression_function::map(const void* rows, const std::uint32_t* select, std::size_t n, void* out) const {
+  interpreter::binding row;
+  row.base = rows;
+  row.stride = row_->size;
+  row.select = select;
+  program_.run({&row, 1}, {}, n, out, scratch_here());
+}
+
+}  // namespace
+
+detail::user_function function_of(std::string_view role, ir::traced expression, const ir::type* row, const ir::type* result) {
+  detail::user_function f;
+  f.role = role;
+  f.held = true;
+  f.retrace = &retrace;
+  f.row = row;
+  f.result = result;
+  if (role == "predicate") f.native.filter = &filter;
+  else f.native.map = &map;
+  f.f = std::make_shared<const expression_function>(std::move(expression), row, result);
+  return f;
+}
+
+detail::user_function function_of_groups(ir::traced expression, const ir::type* result) {
+  detail::user_function f;
+  f.role = "select";
+  f.held = true;
+  f.retrace = &retrace_groups;
+  f.result = result;
+  f.f = std::make_shared<const group_function>(group_function{std::move(expression)});
+  return f;
+}
+
+const ir::traced* expression_of(const detail::user_function& f) {
+  return f.retrace == &retrace ? &held(f.f.get()).expression() : nullptr;
+}
+
+std::shared_ptr<const detail::segment> segment_of(const detail::pipe& origin, const detail::user_function& f) {
+  if (f.native.filter) return std::make_shared<const detail::segment>(origin, f.row, f.row, filtering, f.f);
+  return std::make_shared<const detail::segment>(origin, f.row, f.result, mapping, f.f);
+}
+
+}  // namespace query::planner

@@ -1,0 +1,24 @@
+// Descriptions of rows whose columns are chosen when the program runs: records without a C++ type.
+//
+//   const type* row = row_type_of({{"symbol", describe<int>()}, {"amount", describe<double>()}});
+//
+// Equal lists of columns share one description, which is never destroyed, as those of C++ types are not. What a column may be: anything
+// whose bytes are its value, std::string, std::optional<std::string>.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include <query/detail/type.hpp>
+
+namespace query::ir::typed_text {
+
+struct row_column {
+  std::string name;
+  const type* of = nullptr;
+};
+bool can_be_column(const type* t);
+// Throws resource_error where the program has too many kinds of such rows: 256 layouts, each of which serves any names.
+const type* row_type_of(std::span<const row_column> columns);
+
+}  // namespace query::ir::typed_text

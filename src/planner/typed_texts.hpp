@@ -1,0 +1,22 @@
+// What is wrong with a text that a user typed, as the error of the verb that reads it.
+#pragma once
+
+#include <string>
+
+#include <query/detail/failure.hpp>
+#include <query/text.hpp>
+
+#include "ir/typed_text/faults.hpp"
+
+namespace query::planner {
+
+template <class Read> auto read_typed(const char* verb, const text_expression& t, detail::call_site at, Read read) {
+  try {
+    return read();
+  } catch (const ir::typed_text::fault& f) {
+    const std::string shown = std::string(verb) + ": " + f.why + "\n" + ir::typed_text::show_fault(t.source, f);
+    throw text_error(shown + " (" + detail::place_of(at) + ")", f.at, f.length);
+  }
+}
+
+}  // namespace query::planner
