@@ -34,7 +34,7 @@ constexpr std::array gpu_verbs = {
     "select_many", "index", "values", "as_type", "times", "value_of", "fork",
     "require_gpu", "fast_math", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "explain_json", "as_query", "columns",
     "group_by.distinct", "group_by.distinct_by", "group_by.elements", "slice", "shuffle", "sequence",
-    "group_by.keys", "to_lookup", "partitioned", "hash_partitioned_by", "range_partitioned_by",
+    "group_by.keys", "unpivot", "to_lookup", "to_pivot", "partitioned", "hash_partitioned_by", "range_partitioned_by",
 };
 
 // No commas: matrix.csv has its columns between them.
@@ -47,6 +47,7 @@ constexpr std::array reasons = {
     cpu_reason{"join_where", "its right rows are sorted and searched there", ""},
     cpu_reason{"over", on_request, "rows are partitioned and put back into order there"},
     cpu_reason{"group_by.top", on_request, "rows are partitioned and put back into order there"},
+    cpu_reason{"pivot", "", "its rows are grouped there; the CPU puts the groups together"},
     cpu_reason{"of_type", "rows that are a std::variant are not traced", ""},
     cpu_reason{"generate", "its rows come from a stream", "folds and aggregates and groups and sorts right behind it run there"},
     cpu_reason{"read_csv", "files are read by the CPU", "verbs behind it run there"},
