@@ -1,5 +1,5 @@
 // The sets of keys that rollup, cube and grouping_sets group by.
-#include <query/verbs/grouping_sets.hpp>
+#include <query/detail/key_sets.hpp>
 
 #include <string>
 

@@ -15,18 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include <query/detail/key_sets.hpp>
 #include <query/function.hpp>
 #include <query/verbs/breaker.hpp>
 
 namespace query {
 
 namespace detail {
-
-using key_numbers = std::vector<std::vector<int>>;
-key_numbers rollup_sets(std::size_t keys);
-key_numbers cube_sets(std::size_t keys);
-// Bit i of a set: key i is in it. A user_error where a number is that of no key, and where there is no set.
-std::vector<std::uint32_t> sets_of_bits(const key_numbers& sets, std::size_t keys, const char* verb, call_site at);
 
 // The key of a set, as a function of the row: a std::optional for each key, empty where the set leaves it out.
 template <class... F> struct key_of_set {
