@@ -1,4 +1,4 @@
-// A question's line for bench/windows, bench/asof and bench/sketches: the best of three times, and a sum by which answers are compared.
+// A question's line for bench/windows, asof, sketches and reshaping: the best of three times, and a sum by which answers are compared.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-"""A peer's line for bench/windows, bench/asof and bench/sketches: the best of three times, and the sum of column s by which answers
-are compared."""
+"""A peer's line for bench/windows, asof, sketches and reshaping: the best of three times, and the sum of column s by which answers are
+compared."""
 import time
 
 import polars

@@ -28,6 +28,7 @@
 #include <query/verbs/loops.hpp>
 #include <query/verbs/ordering.hpp>
 #include <query/verbs/over.hpp>
+#include <query/verbs/reshaping.hpp>
 #include <query/verbs/sequence.hpp>
 #include <query/verbs/sets.hpp>
 #include <query/verbs/terminals.hpp>
@@ -46,6 +47,7 @@ template <class Derived, class T> class of_copied_rows : public grouping<Derived
                                                          public loops<Derived, T>,
                                                          public windows<Derived, T>,
                                                          public composed<Derived, T>,
+                                                         public reshaping<Derived, T>,
                                                          public terminals<Derived, T> {
  public:
   // Both a lazy verb, aggregate(function of a group), and a terminal one, aggregate(seed, update, combine, result).

@@ -34,7 +34,7 @@ constexpr std::array gpu_verbs = {
     "select_many", "index", "values", "as_type", "times", "value_of", "fork",
     "require_gpu", "fast_math", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "explain_json", "as_query", "columns",
     "as_dynamic",    "group_by.distinct", "group_by.distinct_by", "group_by.elements", "slice", "shuffle", "sequence",
-    "group_by.keys", "to_lookup", "partitioned", "hash_partitioned_by", "range_partitioned_by",
+    "group_by.keys", "unpivot", "to_lookup", "to_pivot", "partitioned", "hash_partitioned_by", "range_partitioned_by",
 };
 
 // No commas: matrix.csv has its columns between them.
@@ -50,6 +50,7 @@ constexpr std::array reasons = {
     cpu_reason{"approx_count_distinct", "the function of groups: approx_count_distinct: only compiled code keeps sketches", ""},
     cpu_reason{"approx_quantile", "the function of groups: approx_quantile: only compiled code keeps sketches", ""},
     cpu_reason{"top_k_frequent", "the function of groups: top_k_frequent: only compiled code keeps sketches", ""},
+    cpu_reason{"pivot", "", "its rows are grouped there; the CPU puts the groups together"},
     cpu_reason{"of_type", "rows that are a std::variant are not traced", ""},
     cpu_reason{"generate", "its rows come from a stream", "folds and aggregates and groups and sorts right behind it run there"},
     cpu_reason{"read_csv", "files are read by the CPU", "verbs behind it run there"},

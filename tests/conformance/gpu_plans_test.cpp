@@ -101,6 +101,7 @@ class gpu_plans : public testing::Test {
     plan("select_many", [this] {
       return rows().select_many([](auto t) { return std::array{t.amount / 1, t.amount / 3}; });
     });
+    plan("unpivot", [this] { return rows().unpivot(key, query::field(1, amount), query::field(2, price)); });
     plan("index", [this] { return dear_rows().index(); });
     plan("values", [this] { return query::from(lots_).in(session_).as_accelerated().values(); });
     plan("as_type", [this] { return numbers().as_type<double>(); });
@@ -150,6 +151,9 @@ class gpu_plans : public testing::Test {
     text("contains", [this] { return numbers().explain("contains", std::int64_t{5}); });
     text("sequence_equal", [this] { return dear_rows().explain("sequence_equal"); });
     text("reduce", [this] { return rows().aggregate([](auto g) { return g.max([](auto t) { return t.price; }); }).explain(); });
+    text("to_pivot", [this] {  // what it does before it puts the groups into its table
+      return rows().group_by([](auto t) { return std::pair(t.key, t.id); }).as_ordered().select(counted).explain();
+    });
     text("to_lookup", [this] { return rows().explain("to_lookup", key); });
     plan("value_of", [this] { return query::value_of(numbers()).sum(); });
   }

@@ -1,5 +1,6 @@
 // What matrix.csv says of verbs that a GPU does not run, or that are easily taken for such, is what their plans say. It needs no GPU:
 // plans are made for a device that is only pretended.
+#include <array>
 #include <optional>
 #include <set>
 #include <span>
@@ -50,6 +51,9 @@ class gpu_reasons : public testing::Test {
       return rows().explain(verb, [](auto t) { return t.price; });
     if (verb == "of_type") return planned(query::from(variants_)).of_type<tick>().explain();
     if (verb == "try_count") return rows().explain();
+    if (verb == "pivot")
+      return rows().pivot([](auto t) { return t.key; }, [](auto t) { return t.id; }, std::array{1, 2}, [](auto g) { return g.count(); })
+          .explain();
     if (verb == "generate") return numbers().where([](auto x) { return x > 3; }).explain();
     if (verb == "read_binary") return planned(query::read_binary<tick>(file_)).where([](auto t) { return t.price > 1; }).explain();
     if (verb == "read_csv") return file().where([](auto t) { return t.price > 1; }).explain();

@@ -269,7 +269,7 @@ CONFORMS(lateness, of_orders, "timeout", "order", "order_descending", "order_by"
 
 CONFORMS(lateness, of_groups_and_sets, "timeout", "group_by", "group_by.groups", "group_by.select", "group_by.count", "group_by.keys",
          "count_by", "distinct", "distinct_by", "union_with", "union_with_by", "intersect", "intersect_by", "except", "except_by",
-         "aggregate_by", "group_by.elements", "group_by.distinct", "group_by.distinct_by") {
+         "aggregate_by", "group_by.elements", "group_by.distinct", "group_by.distinct_by", "unpivot", "pivot", "to_pivot") {
   const auto sums = [](auto g) { return std::pair(g.key(), g.count()); };
   LATE("group_by, few", NUMBERS.group_by([](auto x) { return x % 100; }).select(sums).to_vector());
   LATE("group_by, many", NUMBERS.group_by(itself).select(sums).to_vector());
@@ -284,6 +284,11 @@ CONFORMS(lateness, of_groups_and_sets, "timeout", "group_by", "group_by.groups",
   LATE("group_by.keys", ROWS.group_by(name).keys().to_vector());
   LATE("aggregate_by", ROWS.aggregate_by(name, query::aggregates::count()).to_vector());
   LATE("count_by", ROWS.count_by(name).to_vector());
+  LATE("rollup", ROWS.count_by(query::rollup(name, key)).to_vector());
+  const auto tenth = [](auto r) { return r.key % 10; };
+  LATE("unpivot", ROWS.unpivot(name, query::field(1, key), query::field(2, tenth)).to_vector());
+  LATE("pivot", ROWS.pivot(name, tenth, std::array{0, 1, 2}, [](auto g) { return g.count(); }).to_vector());
+  LATE("to_pivot", (ROWS.to_pivot(name, tenth, [](auto g) { return g.count(); }), 0));
   const auto made = on(e, query::range(std::int64_t{0}, numbers_there));
   LATE("group_by of a stream", made.timeout(t).group_by([](auto x) { return x / 2; }).select(sums).to_vector());
   LATE("group_by, generated", GENERATED.group_by(name).groups().to_vector());

@@ -181,6 +181,35 @@ struct apply_all { QUERY_DETAIL_HAVE_RUN(apply_all) };
 struct take_while { QUERY_DETAIL_HAVE_NUMBERED_PREDICATE(take_while) };
 struct skip_while { QUERY_DETAIL_HAVE_NUMBERED_PREDICATE(skip_while) };
 struct slice { QUERY_DETAIL_HAVE_COUNT(slice, ": the number of the first, and of the one after the last; -1 is that of the last row") };
+struct unpivot {
+  QUERY_DETAIL_HAVE_CALL(unpivot)
+  template <class V> static constexpr bool one_type() {
+    static_assert(!std::is_void_v<V>, "query: unpivot: the fields have no common type, and their values become one column. Convert them: "
+                                      "query::field(\"jan\", [](auto t) { return query::cast<double>(t.jan); })");
+    return !std::is_void_v<V>;
+  }
+  template <bool Same> static constexpr bool one_name() {
+    static_assert(Same, "query: unpivot: the names of the fields must have one type: all of them text, or all of them numbers of a type");
+    return Same;
+  }
+};
+struct pivot {
+  QUERY_DETAIL_HAVE_KEY(pivot, "")
+  template <bool Stored, class Column> static constexpr bool columns() {
+    constexpr bool compared = requires(const Column& a) { a == a; };
+    static_assert(Stored, "query: pivot: the values of the columns do not have the type that the function of the column gives: "
+                          "pivot(city, month, std::array{1, 2, 3}, aggregate)");
+    static_assert(compared || !Stored, "query: pivot: the columns' type has no ==. Give the record "
+                                       "`bool operator==(const Row&) const = default`");
+    return Stored && compared;
+  }
+  template <class V> static constexpr bool described() {
+    static_assert(ir::described_v<V>, "query: pivot: the aggregate gives a type without a description. Let it give numbers, strings, "
+                                      "optionals, arrays, tuples or a QUERY_RECORD");
+    return ir::described_v<V>;
+  }
+};
+struct to_pivot { QUERY_DETAIL_HAVE_KEY(to_pivot, "") };
 struct append { QUERY_DETAIL_HAVE_ROW(append, ". For more rows there is concat(rows)") };
 struct prepend { QUERY_DETAIL_HAVE_ROW(prepend, ". For more rows there is concat(rows)") };
 struct default_if_empty { QUERY_DETAIL_HAVE_ROW(default_if_empty, "") };

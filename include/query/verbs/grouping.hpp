@@ -6,6 +6,7 @@
 #include <query/group.hpp>
 #include <query/lookup.hpp>
 #include <query/verbs/breaker.hpp>
+#include <query/verbs/grouping_sets.hpp>
 #include <query/verbs/ordering.hpp>
 #include <query/verbs/sets.hpp>
 
@@ -309,6 +310,7 @@ template <class Q, class T, class K, class KF> class Grouped {
 
 template <class X> inline constexpr bool is_grouped = false;
 template <class Q, class T, class K, class KF> inline constexpr bool is_grouped<Grouped<Q, T, K, KF>> = true;
+template <class Level> inline constexpr bool is_grouped<GroupedSets<Level>> = true;
 
 template <class Derived, class T> class grouping {
  public:
@@ -332,9 +334,24 @@ template <class Derived, class T> class grouping {
     }
   }
   template <class F, key_function Equal> auto group_by(const F&, const Equal&) const { return forgot_hash<check::group_by, Equal, T>(); }
+  // By each of several sets of keys (grouping_sets.hpp): group_by(query::rollup(year, month)).
+  template <class... F>
+  auto group_by(const key_sets<F...>& sets, call_site at = call_site::here(), const char* label = "group_by") const {
+    if constexpr (!(check::group_by::key<F, T>() && ...)) {
+      return check::after_error{};
+    } else {
+      using level = Grouped<Derived, T, std::tuple<std::optional<detail::result_of<F, T>>...>, detail::key_of_set_t<F...>>;
+      std::vector<level> levels;
+      for (auto& key : sets.functions(label, at)) levels.emplace_back(self(), key, detail::key_calls{}, at, label);
+      return GroupedSets<level>(std::move(levels), at, label);
+    }
+  }
   template <class F> auto count_by(F f, call_site at = call_site::here()) const {
     if constexpr (!check::count_by::key<F, T>()) return check::after_error{};
     else return group_by(std::move(f), at, "count_by").count(at);
+  }
+  template <class... F> auto count_by(const key_sets<F...>& sets, call_site at = call_site::here()) const {
+    return group_by(sets, at, "count_by").count(at);
   }
   template <class F, key_function Equal> auto count_by(const F&, const Equal&) const { return forgot_hash<check::count_by, Equal, T>(); }
   template <class F, key_function Equal, key_function Hash>
@@ -364,6 +381,9 @@ template <class Derived, class T> class grouping {
     const call_site at = agg::place_of(a...);
     if constexpr (!check::aggregate_by::key<F, T>()) return check::after_error{};
     else return group_by(std::move(f), at, "aggregate_by").aggregate(std::move(a)...);
+  }
+  template <class... F, class... A> requires(agg::all_named<A...>) auto aggregate_by(const key_sets<F...>& sets, A... a) const {
+    return group_by(sets, agg::place_of(a...), "aggregate_by").aggregate(std::move(a)...);
   }
   QUERY_DETAIL_NEEDS(group_by, 1, "the key is missing: group_by([](auto t) { return t.symbol; })")
   QUERY_DETAIL_NEEDS(count_by, 1, "the key is missing: count_by([](auto t) { return t.symbol; })")

@@ -36,7 +36,7 @@ template <class Derived, class T> class uncopied : public terminals<Derived, T> 
   QUERY_DETAIL_COPIES(element_at_or_default) QUERY_DETAIL_COPIES(min_by) QUERY_DETAIL_COPIES(max_by) QUERY_DETAIL_COPIES(asof_join)
   QUERY_DETAIL_COPIES(over) QUERY_DETAIL_COPIES(slice) QUERY_DETAIL_COPIES(shuffle) QUERY_DETAIL_COPIES(to_set)
   QUERY_DETAIL_COPIES(join_where) QUERY_DETAIL_COPIES(approx_count_distinct) QUERY_DETAIL_COPIES(approx_quantile)
-  QUERY_DETAIL_COPIES(top_k_frequent)
+  QUERY_DETAIL_COPIES(top_k_frequent) QUERY_DETAIL_COPIES(unpivot) QUERY_DETAIL_COPIES(pivot) QUERY_DETAIL_COPIES(to_pivot)
 #undef QUERY_DETAIL_COPIES
   template <class F> bool any(F f, call_site at = call_site::here()) const {
     if constexpr (!check::any::predicate<F, T>()) return check::after_error{};

@@ -1,0 +1,151 @@
+// Groups by several sets of keys at once: rollup, cube and grouping_sets, for group_by, count_by and aggregate_by.
+//
+//   sales.group_by(query::rollup(year, month)).select([](auto g) { return std::pair(g.key(), g.sum(amount)); })
+//
+// gives the groups of each year and month, then those of each year, then one of all rows. Each set is a group_by of its own over the
+// same rows, and concat puts their results side by side: every aggregate of every level is, to the last bit, what group_by by that set
+// gives. Like SQL's GROUP BY ROLLUP, CUBE and GROUPING SETS.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <query/detail/key_sets.hpp>
+#include <query/function.hpp>
+#include <query/verbs/breaker.hpp>
+
+namespace query {
+
+namespace detail {
+
+// The key of a set, as a function of the row: a std::optional for each key, empty where the set leaves it out.
+template <class... F> struct key_of_set {
+  std::tuple<F...> keys;
+  std::uint32_t in_set;
+
+  template <class R> requires(is_callable<const F&, const R&> && ...)
+  auto operator()(const R& row) const { return parts(row, std::index_sequence_for<F...>{}); }
+
+ private:
+  // Text that lies in the row is not copied.
+  template <class X> using part_t = std::conditional_t<std::is_lvalue_reference_v<X> && std::is_same_v<std::remove_cvref_t<X>, std::string>,
+                                                       std::string_view, std::remove_cvref_t<X>>;
+  template <class R, std::size_t... I> auto parts(const R& row, std::index_sequence<I...>) const {
+    return std::tuple(part<I>(row)...);
+  }
+  template <std::size_t I, class R> auto part(const R& row) const {
+    const auto& key = std::get<I>(keys);
+    using P = std::optional<part_t<decltype(key(row))>>;
+    return (in_set >> I & 1u) != 0 ? P(std::in_place, key(row)) : P();
+  }
+};
+template <class... F>
+using key_of_set_t = std::conditional_t<(wrapper<F>::opaque || ...), opaque_function<key_of_set<F...>>, key_of_set<F...>>;
+
+}  // namespace detail
+
+// Keys and the sets of them to group by: what rollup, cube and grouping_sets make.
+template <class... F> class key_sets {
+  static_assert(sizeof...(F) > 0, "query: rollup, cube, grouping_sets: the keys are missing: rollup([](auto t) { return t.year; }, ...)");
+  static_assert(sizeof...(F) <= 16, "query: rollup, cube, grouping_sets: at most 16 keys");
+
+ public:
+  key_sets(detail::key_numbers sets, F... keys) : sets_(std::move(sets)), keys_(std::move(keys)...) {}
+  // For each set, the function of the row that gives its key.
+  std::vector<detail::key_of_set_t<F...>> functions(const char* verb, detail::call_site at) const {
+    std::vector<detail::key_of_set_t<F...>> all;
+    for (const std::uint32_t set : detail::sets_of_bits(sets_, sizeof...(F), verb, at))
+      all.push_back(detail::key_of_set_t<F...>(detail::key_of_set<F...>{keys_, set}));
+    return all;
+  }
+
+ private:
+  detail::key_numbers sets_;
+  std::tuple<F...> keys_;
+};
+
+// By all keys, then by all but the last, and so on to no key, whose group is all rows: subtotals of a hierarchy.
+template <class... F> key_sets<F...> rollup(F... keys) { return {detail::rollup_sets(sizeof...(F)), std::move(keys)...}; }
+
+// By every set of the keys: all of them first, no key last; sets with the first key come before those without. 2^n sets of n keys.
+template <class... F> key_sets<F...> cube(F... keys) {
+  static_assert(sizeof...(F) <= 12, "query: cube: at most 12 keys, which are 4096 sets; name the sets that you need by grouping_sets");
+  return {detail::cube_sets(sizeof...(F)), std::move(keys)...};
+}
+
+// By the sets that are named by the numbers of their keys, from 0, in that order: grouping_sets({{0, 1}, {1}, {}}, year, shop).
+template <class... F> key_sets<F...> grouping_sets(std::initializer_list<std::initializer_list<int>> sets, F... keys) {
+  return {detail::key_numbers(sets.begin(), sets.end()), std::move(keys)...};
+}
+
+namespace verbs {
+
+// rows.group_by(rollup(...)): choose what becomes of each group, as of those of one key. Level: the Grouped of a set.
+//
+// g.key() is a std::tuple of a std::optional for each key, empty where the set leaves the key out. A null of the rows has a value there:
+// of a key that gives a std::optional<V>, the part is a std::optional<std::optional<V>>.
+// Results come set by set, in the order of the sets; those of a set in any order, or with as_ordered(), before or after select, in that
+// of the groups' first rows. No rows give no groups, not even one of all rows, whose smallest value would be none: SQL gives one.
+// O(rows) for each set.
+template <class Level> class GroupedSets {
+ public:
+  GroupedSets(std::vector<Level> levels, call_site at, const char* label) : levels_(std::move(levels)), at_(at), label_(label) {}
+
+  template <class F> auto select(F f, call_site at = call_site::here()) const {
+    return each([&](const Level& g) { return g.select(f, at); });
+  }
+  template <class... A> auto aggregate(A... a) const {
+    return each([&](const Level& g) { return g.aggregate(a...); });
+  }
+  auto count(call_site at = call_site::here()) const {
+    return each([&](const Level& g) { return g.count(at); });
+  }
+  auto keys(call_site at = call_site::here()) const {
+    return each([&](const Level& g) { return g.keys(at); });
+  }
+  auto groups(call_site at = call_site::here()) const {
+    return each([&](const Level& g) { return g.groups(at); });
+  }
+  template <class F> auto elements(F f, call_site at = call_site::here()) const {
+    return each([&](const Level& g) { return g.elements(f, at); });
+  }
+
+  // ---- words about how and where: of the grouping by each set.
+  GroupedSets as_accelerated() const { return with([](const Level& g) { return g.as_accelerated(); }); }
+  GroupedSets require_gpu() const { return with([](const Level& g) { return g.require_gpu(); }); }
+  GroupedSets fast_math() const { return with([](const Level& g) { return g.fast_math(); }); }
+  GroupedSets on(engine e) const { return with([&](const Level& g) { return g.on(e); }); }
+  GroupedSets as_ordered() const { return with([](const Level& g) { return g.as_ordered(); }); }
+  GroupedSets named(const std::string& name) const { return with([&](const Level& g) { return g.named(name); }); }
+
+ private:
+  template <class Change> GroupedSets with(const Change& change) const {
+    std::vector<Level> changed;
+    for (const Level& g : levels_) changed.push_back(change(g));
+    return GroupedSets(std::move(changed), at_, label_);
+  }
+  template <class Make> auto each(const Make& make) const {
+    auto all = make(levels_.front());
+    if constexpr (!std::is_same_v<decltype(all), check::after_error>) {
+      using Out = typename decltype(all)::row;
+      for (std::size_t i = 1; i < levels_.size(); ++i) {
+        const auto next = make(levels_[i]);
+        auto n = new_node<Out>(detail::verb::concat, label_, at_, all, next);
+        name_part(*n, "concat");
+        all = finish<Out>(std::move(n), all, next);
+      }
+    }
+    return all;
+  }
+  std::vector<Level> levels_;  // never none
+  call_site at_;
+  const char* label_;
+};
+
+}  // namespace verbs
+}  // namespace query
