@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <query/detail/asof_options.hpp>
+
 #include "cluster/bytes.hpp"
 #include "cluster/sent_plan.hpp"
 #include "data/file_source.hpp"
@@ -300,6 +302,12 @@ template <bool Writes> class plan_archive {
       place(k.where);
     });
     value(n.join);
+    if (const asof_options* known = detail::asof_of(n); present(known != nullptr)) {
+      asof_options asof = known ? *known : asof_options();
+      values(asof.direction, asof.exact);
+      asof.tolerance.each_part([&](auto& x) { value(x); });
+      n.options = std::make_shared<const asof_options>(asof);
+    }
     values(n.count, n.step, n.seed, n.all);
     code(n.rows_call);
     if (n.what == detail::verb::source_file) file(n);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <query/detail/asof_options.hpp>
 #include <query/broadcast.hpp>
 #include <query/detail/failure.hpp>
 
@@ -99,6 +100,11 @@ class fingerprinting {
     for (const std::uint64_t x : {n.count, n.step, n.seed, std::uint64_t{n.all}, std::uint64_t{ordered}, std::uint64_t{n.fast_math},
                                   n.most_rounds, static_cast<std::uint64_t>(n.join)})
       query_.put(x);
+    if (const asof_options* known = detail::asof_of(n)) {
+      asof_options asof = *known;
+      query_.put(std::uint64_t{asof.exact} << 2 | static_cast<std::uint64_t>(asof.direction));
+      asof.tolerance.each_part([&](auto x) { query_.put(std::bit_cast<std::uint64_t>(static_cast<double>(x))); });
+    }
     for (const std::uint64_t slot : {n.slot, n.previous_slot, n.next_slot}) query_.put(slot ? number_of_slot(slot) + 1 : 0);
     for (const detail::order_key& k : n.order) query_.put(std::uint64_t{k.descending} * 2 + std::uint64_t{k.nulls_first});
     type(n.row);

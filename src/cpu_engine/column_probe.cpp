@@ -7,6 +7,7 @@
 
 #include <query/errors.hpp>
 
+#include "cpu_engine/asof_table.hpp"
 #include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/join_table.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
@@ -125,8 +126,9 @@ class probe_step final : public column_join {
         build_left_(build_left),
         build_(std::move(build)),
         key_(join.functions[build_left ? 1 : 0], schema),
-        keys_(column_values(join.functions[build_left ? 0 : 1], build_.schema), build_, tasks_),
-        table_(key_.type(), keys_.at(), build_.n, {}, tasks_.scheduler(), tasks_.pool(), tasks_.cancel()) {
+        keys_(column_values(join.functions[build_left ? 0 : 1], build_.schema), build_, tasks_) {
+    if (const asof_options* how = detail::asof_of(join)) nearest_.emplace(*how, key_.type(), keys_.at(), key_.type()->size, build_.n, tasks_);
+    else table_.emplace(key_.type(), keys_.at(), build_.n, join_options{}, tasks_.scheduler(), tasks_.pool(), tasks_.cancel());
     if (join_->functions.size() < 3) return;
     probed_ = keeps_right(join.join) ? schema.of_optional(join.functions[0].row) : schema;
     auto p = build_left_ ? planner::project(join_->functions[2], build_.schema, &probed_)
@@ -144,7 +146,7 @@ class probe_step final : public column_join {
   void unmatched(std::size_t first, std::size_t n, column_sink& to) const override {
     std::vector<std::uint64_t> rows;
     for (std::size_t i = first; i < first + n; ++i)
-      if (!table_.matched(i)) rows.push_back(i);
+      if (!table_->matched(i)) rows.push_back(i);
     column_projector::runner projector(*result_, tasks_.pool());
     const std::vector<std::uint32_t> none(column_batch_rows, interpreter::missing_row);
     std::vector<column> probed;
@@ -170,15 +172,20 @@ class probe_step final : public column_join {
           matches_(column_batch_rows),
           projector_(*s.result_, s.tasks_.pool()),
           built_(s.build_),
+          nearest_(s.nearest_ ? std::make_unique<asof_table::finder>(*s.nearest_) : nullptr),
           next_(&next) {}
 
     void push(const column_batch& b) override {
       const void* keys = step_->key_.adjacent(b.columns, b.n, keys_, scratch_);
+      if (nearest_) {
+        nearest_->find(keys, b.n, matches_.one_each(b.n));
+        return hand_on(b);
+      }
       cursor_.reset();
       // One row may have millions of partners: batches of matches, not of rows, are where a query stops.
-      while (step_->table_.probe(keys, b.n, cursor_, matches_, alone_)) {
+      while (step_->table_->probe(keys, b.n, cursor_, matches_, alone_)) {
         step_->tasks_.cancel().check();
-        if (keeps_right(step_->join_->join)) step_->table_.mark(matches_);
+        if (keeps_right(step_->join_->join)) step_->table_->mark(matches_);
         hand_on(b);
       }
     }
@@ -188,10 +195,14 @@ class probe_step final : public column_join {
       if (!next_->reads_columns()) return next_->push({{}, matches_.size()});
       for (std::size_t from = 0; from < matches_.size();) {
         const std::size_t n = built_.select(matches_.build() + from, matches_.size() - from);
-        const std::span<const column> probed = probed_rows(narrowed_.narrow(b.columns, matches_.probe() + from, n), n);
+        const std::span<const column> probed = probed_rows(of_matches(b, from, n), n);
         next_->push({step_->build_left_ ? projector_.run(built_.columns(), probed, n) : projector_.run(probed, built_.columns(), n), n});
         from += n;
       }
+    }
+    std::span<const column> of_matches(const column_batch& b, std::size_t from, std::size_t n) {
+      if (nearest_ && n == b.n) return b.columns;  // each row once
+      return narrowed_.narrow(b.columns, matches_.probe() + from, n);
     }
     // As the result function takes them: where they may be missing, they are optionals of rows whose own optionals are values.
     std::span<const column> probed_rows(std::span<const column> columns, std::size_t n) {
@@ -220,6 +231,7 @@ class probe_step final : public column_join {
     match_batch matches_;
     column_projector::runner projector_;
     selected_rows built_;
+    std::unique_ptr<asof_table::finder> nearest_;  // of an asof_join
     narrowed_columns narrowed_;
     std::vector<column> probed_;
     std::vector<rows_buffer> gathered_;
@@ -231,7 +243,7 @@ class probe_step final : public column_join {
    public:
     match_runner(const probe_step& s, column_sink& next) : step_(&s), keys_(s.key_.type(), s.tasks_.pool()), next_(&next) {}
     void push(const column_batch& b) override {
-      step_->table_.contains(step_->key_.adjacent(b.columns, b.n, keys_, scratch_), b.n, found_);
+      step_->table_->contains(step_->key_.adjacent(b.columns, b.n, keys_, scratch_), b.n, found_);
       const std::uint8_t wanted = step_->join_->join == join_kind::semi;
       std::size_t n = 0;
       for (std::size_t i = 0; i < b.n; ++i) {
@@ -258,7 +270,8 @@ class probe_step final : public column_join {
   planner::column_schema probed_;
   column_values key_;
   build_keys keys_;
-  mutable join_table table_;  // probes of right and full joins mark rows
+  std::optional<asof_table> nearest_;         // of an asof_join
+  mutable std::optional<join_table> table_;   // of others; probes of right and full joins mark rows
   std::optional<column_projector> result_;
 };
 

@@ -36,11 +36,19 @@ hashed_rows::hashed_rows(const detail::user_function& key, const detail::key_cal
   table_ = std::make_unique<join_table>(keys_->type(), keys_->base(), rows_.n, options, tasks.scheduler(), tasks.pool(), tasks.cancel());
 }
 
+hashed_rows::hashed_rows(const detail::user_function& key, const asof_options& how, bool interpreted, detail::table rows,
+                         const vertex_tasks& tasks)
+    : rows_(std::move(rows)) {
+  keys_.emplace(key, interpreted, rows_, tasks, key_column::layout::any);
+  nearest_ = std::make_unique<asof_table>(how, keys_->type(), keys_->base(), keys_->stride(), rows_.n, tasks);
+}
+
 struct join_probe::prepared {
   prepared(const detail::logical& j, detail::table rows, bool left, bool interpreted, const vertex_tasks& tasks)
       : join(j),
         build_left(left),
-        build(j.functions[left ? 0 : 1], j.keys, interpreted, !marks(), std::move(rows), tasks),
+        build(detail::asof_of(j) ? hashed_rows(j.functions[1], *detail::asof_of(j), interpreted, std::move(rows), tasks)
+                     : hashed_rows(j.functions[left ? 0 : 1], j.keys, interpreted, !marks(), std::move(rows), tasks)),
         key(j.functions[left ? 1 : 0], interpreted, false),
         key_type(j.functions[left ? 1 : 0].result),
         probe_type(j.functions[left ? 1 : 0].row),
@@ -107,6 +115,7 @@ class join_probe::pair_runner final : public stage_runner {
         keys_(p.join, p.key, p.key_type, p.probe_type, p.key_part, p.pool),
         a_batch_(rows_a_batch(p.result->result()->size)),
         matches_(a_batch_),
+        nearest_(p.build.nearest() ? std::make_unique<asof_table::finder>(*p.build.nearest()) : nullptr),
         out_(p.result->result(), p.pool),
         next_(&next) {}
 
@@ -125,6 +134,7 @@ class join_probe::pair_runner final : public stage_runner {
  private:
   std::uint64_t count(const std::byte* rows, std::size_t n) {
     const bool alone = p_->alone() == join_table::unmatched::keep;
+    if (nearest_) return n;
     std::uint64_t pairs = 0;
     if (const direct_rows* direct = p_->build.direct()) {
       if (alone) return n;
@@ -139,7 +149,8 @@ class join_probe::pair_runner final : public stage_runner {
     return pairs;
   }
   void probe(const std::byte* rows, std::size_t n) {
-    if (p_->build.direct()) probe_direct(*p_->build.direct(), rows, n);
+    if (nearest_) probe_nearest(rows, n);
+    else if (p_->build.direct()) probe_direct(*p_->build.direct(), rows, n);
     else probe_table(rows, n);
   }
   void probe_direct(const direct_rows& build, const std::byte* rows, std::size_t n) {
@@ -153,6 +164,11 @@ class join_probe::pair_runner final : public stage_runner {
       for (std::size_t i = 0; i < n; ++i) streamed_[i] = rows + numbers[i] * size;
     }
     if (n) emit(n);
+  }
+  void probe_nearest(const std::byte* rows, std::size_t n) {
+    nearest_->find(keys_.adjacent(rows, n), n, matches_.one_each(n));
+    find_rows(rows);
+    emit(n);
   }
   void probe_table(const std::byte* rows, std::size_t n) {
     const void* keys = keys_.adjacent(rows, n);
@@ -202,6 +218,7 @@ class join_probe::pair_runner final : public stage_runner {
   std::size_t a_batch_;  // results of a batch at most, and rows looked up for them
   join_table::cursor cursor_;
   match_batch matches_;
+  std::unique_ptr<asof_table::finder> nearest_;  // of an asof_join
   const void* streamed_[batch_rows];
   const void* built_[batch_rows];
   rows_buffer out_;

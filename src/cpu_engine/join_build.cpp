@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <query/errors.hpp>
 
@@ -23,8 +24,9 @@ constexpr std::size_t one_part_rows = std::size_t{1} << 17;
 
 class join_table::builder {
  public:
-  builder(join_table& table, runtime::scheduler& scheduler, runtime::buffer_pool& pool, const runtime::cancel_flag& cancel)
-      : t_(table), scheduler_(scheduler), pool_(pool), cancel_(cancel) {}
+  builder(join_table& table, const std::uint8_t* left_out, runtime::scheduler& scheduler, runtime::buffer_pool& pool,
+          const runtime::cancel_flag& cancel)
+      : t_(table), left_out_(left_out), scheduler_(scheduler), pool_(pool), cancel_(cancel) {}
 
   void build() {
     find_null_rows();
@@ -42,15 +44,20 @@ class join_table::builder {
   void each_chunk(F&& f) {
     scheduler_.for_each(chunks(), [&](std::size_t c) { f(c, c * chunk_rows, std::min(t_.rows_, (c + 1) * chunk_rows)); }, cancel_);
   }
-  const std::byte* key(std::uint64_t row) const { return t_.keys_ + row * t_.words_.type().size; }
+  const std::byte* key(std::uint64_t row) const { return t_.keys_ + row * t_.stride_; }
 
   void find_null_rows() {
     t_.inserted_ = t_.rows_;
-    if (t_.nulls_match_ || !may_be_null(t_.words_.type())) return;
+    const bool may_be_null = !t_.nulls_match_ && cpu::may_be_null(t_.words_.type());
+    if (!may_be_null && !left_out_) return;
     nulls_ = pool_.allocate(t_.rows_);
     std::atomic<std::size_t> found{0};
     each_chunk([&](std::size_t, std::size_t begin, std::size_t end) {
-      found += find_nulls(t_.words_.type(), key(begin), end - begin, nulls_.as<std::uint8_t>() + begin);
+      std::uint8_t* const out = nulls_.as<std::uint8_t>() + begin;
+      std::size_t nulls = find_nulls(t_.words_.type(), key(begin), end - begin, t_.stride_, out);
+      for (std::size_t i = begin; left_out_ && i < end; ++i)
+        if (left_out_[i] != 0 && out[i - begin] == 0) out[i - begin] = 1, ++nulls;
+      found += nulls;
     });
     t_.inserted_ -= found;
     if (found == 0) nulls_.reset();
@@ -62,8 +69,9 @@ class join_table::builder {
   bool encode() {
     encoded_ = pool_.allocate_array<Word>(t_.rows_);
     std::atomic<bool> fits{true};
+    const key_part all{.type = &t_.words_.type(), .offset = 0, .base = t_.keys_, .stride = t_.stride_};
     each_chunk([&](std::size_t, std::size_t begin, std::size_t end) {
-      if (fits && t_.words_.encode(t_.form_, key(begin), end - begin, encoded_.as<Word>() + begin) != 0) fits = false;
+      if (fits && t_.words_.encode(t_.form_, {&all, 1}, begin, end - begin, encoded_.as<Word>() + begin) != 0) fits = false;
     });
     return fits;
   }
@@ -72,7 +80,7 @@ class join_table::builder {
   void build_from() {
     if constexpr (std::is_same_v<Word, std::uint64_t>) {
       find_range();
-      if (t_.direct_ && build_direct_unique()) return;
+      if (t_.direct_ && (build_direct_counted() || build_direct_unique())) return;
     }
     partition<Word>();
     if (t_.wide_rows_) build_parts<Word, std::uint64_t>();
@@ -130,6 +138,56 @@ class join_table::builder {
     }
     t_.direct_unique_ = true;
     t_.distinct_ = t_.inserted_;
+    return true;
+  }
+
+  // Few numbers of many rows each: a counting sort, in which each lane of consecutive rows has its own places.
+  bool build_direct_counted() {
+    constexpr std::size_t least_rows = 16, most_lanes = 64;  // of a number
+    const std::size_t n = t_.rows_, numbers = static_cast<std::size_t>(t_.range_);
+    if (t_.inserted_ < one_part_rows || t_.inserted_ / least_rows < numbers) return false;
+    const std::size_t lanes = std::clamp<std::size_t>(n / least_rows / numbers, 1, most_lanes), a_lane = (n + lanes - 1) / lanes;
+    const std::uint64_t* words = encoded_.as<std::uint64_t>();
+    const runtime::buffer counts = pool_.allocate_array<std::uint32_t>(lanes * numbers);
+    const auto each_lane = [&](const auto& f) {
+      scheduler_.for_each(lanes, [&](std::size_t l) {
+        std::uint32_t* const of_lane = counts.as<std::uint32_t>() + l * numbers;
+        f(of_lane);
+        for (std::size_t i = l * a_lane; i < std::min(n, (l + 1) * a_lane); ++i) {
+          if (i % chunk_rows == 0) cancel_.check();
+          if (!is_null(i)) f(of_lane, words[i] - t_.low_, i);
+        }
+      }, cancel_);
+    };
+    struct counting {
+      std::size_t numbers;
+      void operator()(std::uint32_t* of_lane) const { std::memset(of_lane, 0, numbers * sizeof(std::uint32_t)); }
+      void operator()(std::uint32_t* of_lane, std::uint64_t number, std::size_t) const { ++of_lane[number]; }
+    };
+    each_lane(counting{numbers});
+    part& p = t_.parts_.emplace_back(pool_);
+    t_.direct_shift_ = static_cast<unsigned>(std::bit_width(t_.range_ - 1));
+    p.rows = t_.inserted_;
+    p.unique = false;
+    p.begins = pool_.allocate_array<std::uint32_t>(numbers + 1);
+    std::uint32_t sum = 0;
+    for (std::size_t number = 0; number < numbers; ++number) {
+      p.begins.as<std::uint32_t>()[number] = sum;
+      const std::uint32_t before = sum;
+      for (std::size_t l = 0; l < lanes; ++l) sum += std::exchange(counts.as<std::uint32_t>()[l * numbers + number], sum);
+      p.entries += sum != before;
+    }
+    p.begins.as<std::uint32_t>()[numbers] = sum;
+    t_.order_ = pool_.allocate_array<std::uint32_t>(t_.inserted_);
+    struct placing {
+      std::uint32_t* order;
+      void operator()(std::uint32_t*) const {}
+      void operator()(std::uint32_t* of_lane, std::uint64_t number, std::size_t row) const {
+        order[of_lane[number]++] = static_cast<std::uint32_t>(row);
+      }
+    };
+    each_lane(placing{t_.order_.as<std::uint32_t>()});
+    t_.distinct_ = p.entries;
     return true;
   }
 
@@ -269,6 +327,7 @@ class join_table::builder {
   }
 
   join_table& t_;
+  const std::uint8_t* left_out_;
   runtime::scheduler& scheduler_;
   runtime::buffer_pool& pool_;
   const runtime::cancel_flag& cancel_;
@@ -278,9 +337,10 @@ class join_table::builder {
 
 join_table::join_table(const ir::type* key, const void* keys, std::size_t n, const join_options& options,
                        runtime::scheduler& scheduler, runtime::buffer_pool& pool, const runtime::cancel_flag& cancel)
-    : words_(*key, options.custom_equality()), form_(words_.first_form()), keys_(static_cast<const std::byte*>(keys)), rows_(n),
-      nulls_match_(options.nulls_match), wide_rows_(n > std::numeric_limits<std::uint32_t>::max() - 1) {
-  builder(*this, scheduler, pool, cancel).build();
+    : words_(*key, options.custom_equality()), form_(words_.first_form()), keys_(static_cast<const std::byte*>(keys)),
+      stride_(options.stride ? options.stride : key->size), rows_(n), nulls_match_(options.nulls_match),
+      wide_rows_(n > std::numeric_limits<std::uint32_t>::max() - 1) {
+  builder(*this, options.left_out, scheduler, pool, cancel).build();
   const std::size_t mark_words = (n + 63) / 64;
   marks_ = std::make_unique<std::atomic<std::uint64_t>[]>(mark_words);
 }

@@ -33,6 +33,14 @@ struct join_table::part {
   runtime::buffer begins;  // entries + 1 numbers, relative to first
 };
 
+// As find_nulls, of keys at any distance from each other.
+inline std::size_t find_nulls(const ir::type& type, const void* keys, std::size_t n, std::size_t stride, std::uint8_t* out) {
+  if (stride == type.size || !may_be_null(type)) return find_nulls(type, keys, n, out);
+  std::size_t nulls = 0;
+  for (std::size_t i = 0; i < n; ++i) nulls += out[i] = is_null(type, static_cast<const std::byte*>(keys) + i * stride);
+  return nulls;
+}
+
 struct join_table::cursor::state {
   std::size_t next = 0;   // first key not looked up yet
   std::size_t base = 0;   // of the block in hand

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <query/cpu/segment_form.hpp>
+#include <query/detail/asof_options.hpp>
 #include <query/errors.hpp>
 
 #include "cpu_engine/join_sides.hpp"
@@ -453,6 +454,7 @@ std::uint64_t join_table_bytes(const detail::logical& join, bool build_left, std
 }
 
 bool can_be_partitioned(const detail::logical& join) {
+  if (detail::asof_of(join)) return false;  // rows that match have different keys
   return can_be_copied(join.functions[0].row) && can_be_copied(join.functions[1].row) && can_be_copied(join.functions[0].result) &&
          can_be_copied(join.functions[1].result) && (can_be_copied(join.row) || join.row->life.move);
 }

@@ -20,7 +20,7 @@ join_table::cursor& join_table::cursor::operator=(cursor&&) noexcept = default;
 void join_table::cursor::reset() { state_->next = state_->base = state_->count = state_->at = state_->done = 0; }
 
 // Writes the ranges of order_ that match each of up to join_block keys; empty ranges where none do.
-void join_table::look_up(const void* keys, std::size_t n, cursor::state& s) const {
+void join_table::look_up(const void* keys, std::size_t n, std::size_t stride, cursor::state& s) const {
   std::uint8_t misfit[join_block];
   std::size_t misfits = 0;
   if (rows_ == 0 || inserted_ == 0) {
@@ -28,21 +28,22 @@ void join_table::look_up(const void* keys, std::size_t n, cursor::state& s) cons
     std::fill_n(s.end, n, 0);
     return;
   }
+  const key_part all{.type = &words_.type(), .offset = 0, .base = static_cast<const std::byte*>(keys), .stride = stride};
   if (key_words::one_word(form_)) {
     std::uint64_t words[join_block];
-    misfits = words_.encode(form_, keys, n, words, misfit);
+    misfits = words_.encode(form_, {&all, 1}, 0, n, words, misfit);
     if (direct_) look_up_direct(words, n, s);
     else if (form_ == key_words::form::narrow) look_up_slots(&part::narrow, words, n, s);
     else look_up_slots(&part::word, words, n, s);
   } else {
     wide_word words[join_block];
-    misfits = words_.encode(form_, keys, n, words, misfit);
-    look_up_tagged(static_cast<const std::byte*>(keys), words, n, s);
+    misfits = words_.encode(form_, {&all, 1}, 0, n, words, misfit);
+    look_up_tagged(static_cast<const std::byte*>(keys), stride, words, n, s);
   }
   if (misfits != 0)
     for (std::size_t i = 0; i < n; ++i)
       if (misfit[i] != 0) s.begin[i] = s.end[i] = 0;
-  if (!nulls_match_ && may_be_null(words_.type()) && find_nulls(words_.type(), keys, n, misfit) != 0)
+  if (!nulls_match_ && may_be_null(words_.type()) && find_nulls(words_.type(), keys, n, stride, misfit) != 0)
     for (std::size_t i = 0; i < n; ++i)
       if (misfit[i] != 0) s.begin[i] = s.end[i] = 0;
 }
@@ -92,7 +93,7 @@ void join_table::look_up_slots(slot_table<Word> part::*table, const std::uint64_
   for (std::size_t i = 0; i < n; ++i) set_range(part_at(i), ids[i], i, s);
 }
 
-void join_table::look_up_tagged(const std::byte* keys, const wide_word* words, std::size_t n, cursor::state& s) const {
+void join_table::look_up_tagged(const std::byte* keys, std::size_t stride, const wide_word* words, std::size_t n, cursor::state& s) const {
   std::uint64_t hashes[join_block];
   std::uint32_t ids[join_block];
   const auto part_at = [&](std::size_t i) -> const part& { return parts_[part_of_hash(hashes[i])]; };
@@ -107,9 +108,8 @@ void join_table::look_up_tagged(const std::byte* keys, const wide_word* words, s
     if (const std::size_t soon = i + distance / 2; soon < n && part_at(soon).rows > 0) part_at(soon).wide.prefetch_word(hashes[soon]);
     const part& p = part_at(i);
     const bool ambiguous = key_words::ambiguous(form_, words[i]);
-    const std::size_t size = words_.type().size;
     ids[i] = p.wide.find(words[i], hashes[i], [&](std::uint32_t id) {
-      return !ambiguous || words_.equal(keys + i * size, keys_ + row_at(p.begin_of(id)) * size);
+      return !ambiguous || words_.equal(keys + i * stride, keys_ + row_at(p.begin_of(id)) * stride_);
     });
     if (ids[i] != no_id) p.prefetch(ids[i]);
   }
@@ -148,7 +148,7 @@ bool join_table::probe(const void* keys, std::size_t n, cursor& at, match_batch&
       s.count = std::min(join_block, n - s.next);
       s.at = 0;
       s.done = 0;
-      look_up(static_cast<const std::byte*>(keys) + s.base * words_.type().size, s.count, s);
+      look_up(static_cast<const std::byte*>(keys) + s.base * words_.type().size, s.count, words_.type().size, s);
       s.next += s.count;
     }
     if (distinct_ == inserted_ && inserted_ > 0 && capacity - out.size_ >= s.count - s.at) {
@@ -179,7 +179,7 @@ void join_table::contains(const void* keys, std::size_t n, std::uint8_t* out) co
   cursor::state s;
   for (std::size_t done = 0; done < n; done += join_block) {
     const std::size_t m = std::min(join_block, n - done);
-    look_up(static_cast<const std::byte*>(keys) + done * words_.type().size, m, s);
+    look_up(static_cast<const std::byte*>(keys) + done * words_.type().size, m, words_.type().size, s);
     for (std::size_t i = 0; i < m; ++i) out[done + i] = s.end[i] != s.begin[i];
   }
 }
@@ -188,9 +188,34 @@ void join_table::count(const void* keys, std::size_t n, std::uint64_t* out) cons
   cursor::state s;
   for (std::size_t done = 0; done < n; done += join_block) {
     const std::size_t m = std::min(join_block, n - done);
-    look_up(static_cast<const std::byte*>(keys) + done * words_.type().size, m, s);
+    look_up(static_cast<const std::byte*>(keys) + done * words_.type().size, m, words_.type().size, s);
     for (std::size_t i = 0; i < m; ++i) out[done + i] = s.end[i] - s.begin[i];
   }
+}
+
+void join_table::runs(const void* keys, std::size_t n, std::size_t stride, run* out) const {
+  static_assert(most_runs == join_block);
+  cursor::state s;
+  look_up(keys, n, stride, s);
+  for (std::size_t i = 0; i < n; ++i) out[i] = {s.begin[i], s.end[i]};
+}
+
+void join_table::each_run(runtime::scheduler& scheduler, const runtime::cancel_flag& cancel, function_ref<void(const run&)> f) const {
+  struct entries {
+    const part* of;
+    std::size_t first, end;
+  };
+  constexpr std::size_t a_task = 512;
+  std::vector<entries> all;
+  for (const part& p : parts_) {
+    if (p.unique || p.rows == 0) continue;  // runs of one row
+    const std::size_t n = p.begins.size() / sizeof(std::uint32_t) - 1;
+    for (std::size_t first = 0; first < n; first += a_task) all.push_back({&p, first, std::min(n, first + a_task)});
+  }
+  scheduler.for_each(all.size(), [&](std::size_t i) {
+    for (std::size_t e = all[i].first; e < all[i].end; ++e)
+      if (const run r{all[i].of->begin_of(e), all[i].of->end_of(e)}; r.end - r.begin > 1) f(r);
+  }, cancel);
 }
 
 void join_table::mark(const match_batch& matches) {

@@ -16,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include <query/detail/function_ref.hpp>
 #include <query/detail/type.hpp>
 
 #include "cpu_engine/key_hash.hpp"
@@ -37,17 +38,26 @@ class match_batch {
   bool empty() const { return size_ == 0; }
   const std::uint32_t* probe() const { return probe_.data(); }  // index into the probed keys
   const std::uint64_t* build() const { return build_.data(); }  // row of the build side, or join_table::no_row
+  // One pair for each of n probed keys, in order: their build rows are to be written there.
+  std::uint64_t* one_each(std::size_t n) {
+    for (; ordered_ < n; ++ordered_) probe_[ordered_] = static_cast<std::uint32_t>(ordered_);
+    size_ = n;
+    return build_.data();
+  }
 
  private:
   friend class join_table;
   std::vector<std::uint32_t> probe_;
   std::vector<std::uint64_t> build_;
   std::size_t size_ = 0;
+  std::size_t ordered_ = 0;  // of one_each
 };
 
 struct join_options {
   bool nulls_match = false;   // a null matches nothing, as in SQL; true: it equals other nulls (set operations)
   key_equality custom = {};
+  std::size_t stride = 0;                  // from one key to the next; 0: they are adjacent
+  const std::uint8_t* left_out = nullptr;  // 1 for each build row that matches nothing
   key_equality custom_equality() const {
     key_equality e = custom;
     e.sees_nulls = nulls_match;
@@ -60,7 +70,7 @@ class join_table {
   static constexpr std::uint64_t no_row = std::numeric_limits<std::uint64_t>::max();
   enum class unmatched : std::uint8_t { drop, keep };  // keep: a probe row without a match gives one pair with no_row
 
-  // Builds from n adjacent keys, which must outlive the table (strings and other wide keys are compared in place).
+  // Builds from n keys, which must outlive the table (strings and other wide keys are compared in place).
   // Throws user_error if the type is neither hashable nor given an equality; resource_error; cancelled.
   join_table(const ir::type* key, const void* keys, std::size_t n, const join_options& options,
              runtime::scheduler& scheduler, runtime::buffer_pool& pool, const runtime::cancel_flag& cancel);
@@ -101,6 +111,25 @@ class join_table {
   // looked at; false when there are no more.
   bool marked_rows(bool wanted, std::size_t& row, std::size_t limit, std::vector<std::uint64_t>& out) const;
 
+  // For those who look for rows among those of one key: these lie in adjacent places.
+  struct run {
+    std::uint64_t begin = 0, end = 0;
+  };
+  static constexpr std::size_t most_runs = 1024;
+  // The runs of at most most_runs keys.
+  void runs(const void* keys, std::size_t n, std::size_t stride, run* out) const;
+  // f(run) for each key of the build side, in parallel.
+  void each_run(runtime::scheduler& scheduler, const runtime::cancel_flag& cancel, function_ref<void(const run&)> f) const;
+  std::uint64_t places() const { return order_.size() / (wide_rows_ ? 8 : 4); }
+  std::uint64_t row_at(std::uint64_t place) const {
+    return wide_rows_ ? order_.as<std::uint64_t>()[place] : order_.as<std::uint32_t>()[place];
+  }
+  bool has_row(std::uint64_t place) const { return !direct_unique_ || order_.as<std::uint32_t>()[place] != ~0u; }
+  void put(std::uint64_t place, std::uint64_t row) {  // of the same run
+    if (wide_rows_) order_.as<std::uint64_t>()[place] = row;
+    else order_.as<std::uint32_t>()[place] = static_cast<std::uint32_t>(row);
+  }
+
   std::size_t rows() const { return rows_; }            // of the build side, those with null keys included
   std::size_t distinct_keys() const { return distinct_; }
   bool unique_keys() const { return distinct_ == inserted_; }
@@ -108,21 +137,19 @@ class join_table {
  private:
   struct part;
   class builder;
-  void look_up(const void* keys, std::size_t n, cursor::state& s) const;
+  void look_up(const void* keys, std::size_t n, std::size_t stride, cursor::state& s) const;
   void look_up_direct(const std::uint64_t* words, std::size_t n, cursor::state& s) const;
   template <class Word>
   void look_up_slots(slot_table<Word> part::*table, const std::uint64_t* words, std::size_t n, cursor::state& s) const;
-  void look_up_tagged(const std::byte* keys, const wide_word* words, std::size_t n, cursor::state& s) const;
+  void look_up_tagged(const std::byte* keys, std::size_t stride, const wide_word* words, std::size_t n, cursor::state& s) const;
   void set_range(const part& p, std::uint32_t id, std::size_t i, cursor::state& s) const;
   void take_single_matches(cursor::state& s, match_batch& out, unmatched rows) const;
   std::size_t part_of_hash(std::uint64_t hash) const { return (hash >> 32) & ((std::size_t{1} << part_bits_) - 1); }
-  std::uint64_t row_at(std::uint64_t place) const {
-    return wide_rows_ ? order_.as<std::uint64_t>()[place] : order_.as<std::uint32_t>()[place];
-  }
 
   key_words words_;
   key_words::form form_;
   const std::byte* keys_;
+  std::size_t stride_;
   std::size_t rows_, inserted_ = 0, distinct_ = 0;
   bool nulls_match_, wide_rows_;
   // Integers of a small range need no table: the word less low_ is the entry's number.

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include <query/detail/asof_options.hpp>
 #include <query/detail/failure.hpp>
 #include <query/errors.hpp>
 
@@ -395,6 +396,7 @@ class splitting {
   }
 
   bool joins_by_hash(const logical& n) const {
+    if (detail::asof_of(n)) return false;  // rows that match have different keys
     const ir::type* key = n.functions[0].result;
     if (key != n.functions[1].result) return false;
     // Functions of the user's never see the null of a key.

@@ -8,6 +8,8 @@
 //       top_k: take(10) @plan.cpp:14 over order_by_descending @plan.cpp:13, the best 10 rows are kept
 #include <algorithm>
 
+#include <query/detail/asof_options.hpp>
+
 #include "planner/explain_text.hpp"
 #include "planner/join_condition.hpp"
 #include "planner/names.hpp"
@@ -101,7 +103,8 @@ class writer {
     return v.gives_columns ? ", over columns to columns" : v.over_columns ? ", over columns" : v.interpreted ? ", interpreted" : "";
   }
   std::string probe(const stage& s, const std::string& engine) const {
-    return s.join->label + ": probes the hash table of its " + (s.build_left ? "left" : "right") + " side, " + number(*s.build) +
+    return s.join->label + (detail::asof_of(*s.join) ? ": looks up the nearest times of its " : ": probes the hash table of its ") +
+           (s.build_left ? "left" : "right") + " side, " + number(*s.build) +
            (s.join->has_own_equality() ? ", by the user's own equality" : "") + (engine == "gpu" ? "" : forms(s));
   }
   // Of a probe's functions, in sessions that interpret or check.

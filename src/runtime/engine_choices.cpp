@@ -1,3 +1,5 @@
+#include <query/detail/asof_options.hpp>
+
 #include "runtime/engine_choices.hpp"
 
 #include <algorithm>
@@ -60,6 +62,7 @@ class fingerprint {
     add(n.aggregate.update);
     add(n.rows_call);
     add(n.keys.equal);
+    if (const asof_options* asof = detail::asof_of(n)) add(std::uint64_t{asof->exact} << 2 | static_cast<std::uint64_t>(asof->direction));
     if (n.view) {
       detail::row_block rows;
       n.view(n.source.get(), rows);

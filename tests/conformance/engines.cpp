@@ -43,7 +43,7 @@ constexpr std::string_view on_request = "its function has no form for the GPU (q
 constexpr std::array reasons = {
     cpu_reason{"apply", on_request, given},
     cpu_reason{"apply_all", on_request, given},
-    cpu_reason{"asof_join", on_request, "rows are sorted and joined by their numbers there"},
+    cpu_reason{"asof_join", "its right rows are sorted and searched there", before},
     cpu_reason{"join_where", "its right rows are sorted and searched there", ""},
     cpu_reason{"over", on_request, "rows are partitioned and put back into order there"},
     cpu_reason{"group_by.top", on_request, "rows are partitioned and put back into order there"},

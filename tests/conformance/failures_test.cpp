@@ -141,6 +141,8 @@ CONFORMS(failures, what_does_not_fit_in_memory_is_a_resource_error, "in") {
   if (!e.accelerate) {
     EXPECT_THROW(q.join(q, [](auto t) { return t.id; }, [](auto t) { return t.id; }).count(), query::resource_error);
   }
+  const auto id = [](auto t) { return t.id; };
+  EXPECT_THROW(q.asof_join(source(e, rows).in(small), id, id, id, id).to_vector(), query::resource_error);
   EXPECT_EQ(q.where([](auto t) { return t.id >= 0; }).count(), std::ssize(rows));  // needs no memory
   EXPECT_EQ(q.count_by([](auto t) { return t.amount % 10; }).to_vector().size(), 19u);
   EXPECT_EQ(small.memory_used(), 0u);

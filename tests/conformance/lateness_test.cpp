@@ -331,6 +331,8 @@ CONFORMS(lateness, of_joins, "timeout", "join", "left_join", "right_join", "full
   LATE("asof_join", ROWS.asof_join(source(e, rows()), key, key, id, id, nearest_id).to_vector());
   LATE("asof_join, strings", ROWS.asof_join(source(e, rows()), name, name, id, id, nearest_id).to_vector());
   LATE("asof_join, all rows", NUMBERS.asof_join(source(e, numbers()), [](auto x) { return x; }, [](auto x) { return -x; }).to_vector());
+  const auto once = [](auto x) { return x * 0; };
+  LATE("asof_join, one time", NUMBERS.asof_join(source(e, numbers()), once, once).to_vector());
   LATE("join_where", ROWS.join_where(source(e, rows()), [](const auto& a, const auto& b) { return a.id < b.id && b.id < a.id + 9; }, first)
                          .to_vector());
   LATE("join_where, every pair", ROWS.take(1000).join_where(source(e, rows()).take(1000), [](const Sold& a, const Sold& b) {

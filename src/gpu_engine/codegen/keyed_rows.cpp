@@ -1,5 +1,7 @@
 #include "gpu_engine/codegen/keyed_rows.hpp"
 
+#include <query/detail/asof_options.hpp>
+
 #include "gpu_engine/codegen/group_keys.hpp"
 
 namespace query::gpu_engine {
@@ -35,6 +37,7 @@ std::string null_test(kernel_source& k, const ir::type* t, const std::string& v)
 
 keyed_rows generate_keyed_rows(kernel_source& k, const detail::logical& n, std::span<const keyed_side> sides, bool nulls_match) {
   if (n.keys.equal) throw not_generated("keys have an equality of the user's own");
+  if (detail::asof_of(n)) throw not_generated("its right rows are sorted and searched there");
   keyed_rows made;
   const group_key key = generate_group_key(k, n.key);
   const std::string type = k.type_name(n.key), null = nulls_match ? "" : null_test(k, n.key, "v");

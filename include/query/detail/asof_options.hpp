@@ -1,0 +1,60 @@
+// What an asof_join looks for: direction, whether equal times match, tolerance. The plan holds it with the join.
+//
+//   asof_join(quotes, symbol, symbol, time, time, f, {.direction = query::nearest::forward, .exact = false, .tolerance = 5})
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <query/detail/plan.hpp>
+
+namespace query {
+
+// Which right row an asof_join looks for: the last at or before the left row's time, the first at or after it, or the nearer of both.
+enum class nearest { backward, forward, either };
+
+// How far apart the times of a match may be, both ends included: a number in the unit of the times. None: any distance.
+class asof_tolerance {
+ public:
+  constexpr asof_tolerance() = default;
+  template <class N> requires std::is_arithmetic_v<N>
+  constexpr asof_tolerance(N n) : given_(true), valid_(n >= N{}) {  // NOLINT: a number is one
+    if constexpr (std::is_integral_v<N>) {
+      whole_ = valid_ ? static_cast<std::uint64_t>(n) : 0;
+      real_ = static_cast<double>(whole_);
+    } else {
+      real_ = static_cast<double>(n);
+      whole_ = !valid_ ? 0 : real_ < 0x1p64 ? static_cast<std::uint64_t>(real_) : ~std::uint64_t{0};
+    }
+  }
+  constexpr bool given() const { return given_; }
+  // Neither negative nor NaN.
+  constexpr bool valid() const { return valid_; }
+  constexpr bool allows(std::uint64_t distance) const { return !given_ || distance <= whole_; }
+  constexpr bool allows(double distance) const { return !given_ || distance <= real_; }
+  // Its parts, as a plan that travels has them.
+  template <class F> void each_part(const F& f) { f(given_), f(valid_), f(whole_), f(real_); }
+
+ private:
+  bool given_ = false, valid_ = true;
+  std::uint64_t whole_ = 0;
+  double real_ = 0;
+};
+
+// asof_join(quotes, symbol, symbol, time, time, f, {.direction = query::nearest::forward, .exact = false, .tolerance = 5})
+struct asof_options {
+  nearest direction = nearest::backward;
+  bool exact = true;  // whether a right row of the same time matches
+  asof_tolerance tolerance = {};
+};
+
+namespace detail {
+
+// Of an asof_join: a left join whose keys are {key, time}, or times alone, and whose node's options these are. Null: another verb.
+inline const asof_options* asof_of(const logical& n) {
+  return n.what == verb::join ? static_cast<const asof_options*>(n.options.get()) : nullptr;
+}
+
+}  // namespace detail
+
+}  // namespace query
