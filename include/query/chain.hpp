@@ -91,7 +91,7 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
   // user typed: where("price > 3 and symbol in (7, 9)"), where(query::parsed("price > ?", limit)); throws text_error (text.hpp).
   // (`label`: the verb that errors and plans name, where this is a part of another.)
   template <class F> auto where(F f, detail::call_site at = detail::call_site::here(), const char* label = "where") const {
-    if constexpr (detail::is_text<F>) {
+    if constexpr (detail::is_typed_text<F>) {
       if constexpr (!detail::fields_are_known<T>()) return check::after_error{};
       else return Query<T>(detail::where_text(to_any_pipe(), state_.how, detail::text_of(f), ir::describe<T>(), label, at));
     } else if constexpr (!check::where::tests<F, T>()) {

@@ -67,7 +67,7 @@ template <detail::text_value... V> text_expression parsed(std::string source, co
 namespace detail {
 
 template <class X>
-inline constexpr bool is_text = std::is_same_v<X, text_expression> || std::is_convertible_v<const X&, std::string_view>;
+inline constexpr bool is_typed_text = std::is_same_v<X, text_expression> || std::is_convertible_v<const X&, std::string_view>;
 
 inline const text_expression& text_of(const text_expression& t) { return t; }
 template <class X> requires std::is_convertible_v<const X&, std::string_view> text_expression text_of(const X& x) {

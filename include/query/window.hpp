@@ -206,8 +206,8 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     QUERY_DETAIL_OF_ROW(f);
     return at_or(f, n >= size() - index() || n < -index() ? -1 : index() + n, otherwise);
   }
-  template <class F> agg::given<F, T> first(F f) const { QUERY_DETAIL_OF_ROW(f); return at_or(f, 0, 0); }
-  template <class F> agg::given<F, T> last(F f) const { QUERY_DETAIL_OF_ROW(f); return at_or(f, size() - 1, 0); }
+  template <class F> agg::given<F, T> first(F f) const { QUERY_DETAIL_OF_ROW(f); return value_of(f, 0); }
+  template <class F> agg::given<F, T> last(F f) const { QUERY_DETAIL_OF_ROW(f); return value_of(f, size() - 1); }
   // f of row n of the group, from 0.
   template <class F> detail::maybe_t<agg::given<F, T>> nth(F f, std::int64_t n) const {
     QUERY_DETAIL_OF_ROW(f);
@@ -319,8 +319,10 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     return detail::value_at(f, w_->row(w_->begin + static_cast<std::size_t>(i)));
   }
   template <class F, class D> agg::given<F, T> at_or(const F& f, std::int64_t i, const D& otherwise) const {
+    return i < 0 ? static_cast<agg::given<F, T>>(otherwise) : value_of(f, i);
+  }
+  template <class F> agg::given<F, T> value_of(const F& f, std::int64_t i) const {
     using V = agg::given<F, T>;
-    if (i < 0) return static_cast<V>(otherwise);
     return V(detail::as_stored<V>(detail::call(f, agg::seen_by<F>(w_->row(w_->begin + static_cast<std::size_t>(i))))));
   }
   template <class A> auto so_far(const A& a) const { return w_->template state<detail::running<A, T>>(a).value(*w_); }

@@ -130,7 +130,7 @@ numbered_groups number_groups(const key_words& words, std::size_t rows) {
 
 window_order::window_order(const std::vector<window_key>& keys, bool grouped, std::size_t rows) : size_(rows) {
   if (rows > std::numeric_limits<std::uint32_t>::max())
-    throw resource_error("over, asof_join: more than 4294967295 rows in a partition: " + std::to_string(rows));
+    throw resource_error("over: more than 4294967295 rows in a partition: " + std::to_string(rows));
   if (rows == 0) return;
   std::vector<cpu::sort_key> sort;
   for (const window_key& key : keys)

@@ -27,10 +27,12 @@ struct asof_join : asof_join_keys {
       return numbers<typename detail::present<A>::type, typename detail::present<B>::type>();
     }
   }
+  template <class N>
+  static constexpr bool number = std::is_arithmetic_v<N> && !std::is_same_v<N, bool> && !std::is_same_v<N, long double>;
   template <class A, class B> static constexpr bool numbers() {
-    constexpr bool both = std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, bool> && !std::is_same_v<B, bool>;
-    static_assert(both, "query: asof_join: the times must be numbers, or optionals of numbers. Give the number that a time or date holds, "
-                        "as in [](const auto& t) { return t.time.count(); }");
+    constexpr bool both = number<A> && number<B>;
+    static_assert(both, "query: asof_join: the times must be numbers, but not long double, or optionals of numbers. Give the number that a "
+                        "time or date holds, as in [](const auto& t) { return t.time.count(); }");
     if constexpr (!both) return false;
     else {
       constexpr bool meet = std::is_arithmetic_v<detail::common_key_t<A, B>>;

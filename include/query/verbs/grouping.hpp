@@ -184,7 +184,7 @@ template <class Q, class T, class K, class KF> class Grouped {
   // The n rows of each group that have the largest f: over(key).top(n, f).
   template <class N, class F> auto top(N n, F f) const {
     own_keys_refused("top", "order_by(f).group_by(key, equal, hash).select_many(...)");
-    return said_of(q_.over(f_, at_).top(n, std::move(f)));
+    return said_of(q_.over(f_, at_, "top").top(n, std::move(f)));
   }
   // Of each group's rows that are equal, or have an equal f, the first.
   auto distinct(call_site at = call_site::here()) const { return distinct_by(whole_row{}, at, "distinct"); }

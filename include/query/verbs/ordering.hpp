@@ -47,7 +47,7 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
   Ordered(const Ordered&) = default;  // no moves, as of every query
   Ordered& operator=(const Ordered&) = default;
   template <class F> Ordered then_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
-    if constexpr (detail::is_text<F>) {
+    if constexpr (detail::is_typed_text<F>) {
       auto n = std::make_shared<logical>(*order_);
       detail::add_text_order(*n, detail::text_of(f), where == nulls::first, "then_by", at);
       return Ordered(std::move(n), this->run_settings());
@@ -109,7 +109,7 @@ template <class Derived, class T> class ordering {
   // records compare lexicographically. O(n) radix passes for numbers; O(n log n) comparisons only where long strings tie.
   // f: the key of a row, or the keys as a text that a user typed, "price desc, symbol nulls first"; throws text_error (text.hpp).
   template <class F> auto order_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
-    if constexpr (!detail::is_text<F>) {
+    if constexpr (!detail::is_typed_text<F>) {
       return start<check::order_by>("order_by", f, false, where, at);
     } else if constexpr (!detail::fields_are_known<T>()) {
       return check::after_error{};

@@ -156,8 +156,9 @@ template <class T, class F, class Key, bool Filters, class... Order> class windo
 // rows.over(key): say in which order a window sees its rows, then what becomes of each row.
 template <class Q, class T, class Key, class... Order> class Over {
  public:
-  Over(Q q, Key key, std::tuple<Order...> order, call_site at)
-      : q_(std::move(q)), key_(std::move(key)), order_(std::move(order)), at_(at) {}
+  // `label`: the verb that errors and plans name.
+  Over(Q q, Key key, std::tuple<Order...> order, call_site at, const char* label)
+      : q_(std::move(q)), key_(std::move(key)), order_(std::move(order)), at_(at), label_(label) {}
 
   // Sorts as the verb does: stable, NaNs as the largest numbers, nulls last unless nulls::first.
   template <class F> auto order_by(F f, nulls where = nulls::last) const { return ordered<check::order_by>(std::move(f), false, where); }
@@ -201,7 +202,7 @@ template <class Q, class T, class Key, class... Order> class Over {
   // The n rows of each window that have the largest f.
   template <class N, class F> auto top(N n, F f) const {
     static_assert(sizeof...(Order) == 0, "query: over: top(n, f) orders rows by f: leave out order_by, or write take(n) after it");
-    return order_by_descending(std::move(f)).take(n);
+    return ordered<check::top>(std::move(f), true, nulls::last).take(n);
   }
 
  private:
@@ -216,7 +217,8 @@ template <class Q, class T, class Key, class... Order> class Over {
       detail::order_calls own;
       if constexpr (sizeof...(less) > 0) own = verbs::order_of<detail::result_of<F, T>>(std::move(less)...);
       return Over<Q, T, Key, Order..., O>(
-          q_, key_, std::tuple_cat(order_, std::tuple<O>(O{std::move(f), descending, where == nulls::first, std::move(own)})), at_);
+          q_, key_, std::tuple_cat(order_, std::tuple<O>(O{std::move(f), descending, where == nulls::first, std::move(own)})), at_,
+          label_);
     }
   }
   template <class Check, class F, class... Less> static constexpr bool sorts() {
@@ -227,21 +229,21 @@ template <class Q, class T, class Key, class... Order> class Over {
     using call = window_call<T, F, Key, Filters, Order...>;
     using Out = typename call::result;
     constexpr bool grouped = !std::is_same_v<Key, one_window>;
-    const auto numbered = verbs::numbered(q_, at_, "over");
+    const auto numbered = verbs::numbered(q_, at_, label_);
     const auto together = [&] {
       if constexpr (grouped) return by_key(numbered);
       else return numbered;
     }();
-    const auto results = run_caller::applied<indexed<Out>>(together, call(std::move(f), key_, order_), !grouped, "over", at_);
+    const auto results = run_caller::applied<indexed<Out>>(together, call(std::move(f), key_, order_), !grouped, label_, at_);
     const auto in_order = [&] {
       if constexpr (!grouped && sizeof...(Order) == 0) return results;
       else return by_number<Out>(results);
     }();
-    return without_numbers(in_order, at_, "over");
+    return without_numbers(in_order, at_, label_);
   }
   template <class N> auto by_key(const N& numbered) const {
     using K = detail::result_of<Key, T>;
-    auto node = new_node<indexed<T>>(detail::verb::partition, "over", at_, numbered);
+    auto node = new_node<indexed<T>>(detail::verb::partition, label_, at_, numbered);
     name_part(*node, "hash_partitioned_by");
     node->key = ir::describe<K>();
     const Key key = key_;
@@ -254,7 +256,7 @@ template <class Q, class T, class Key, class... Order> class Over {
     return finish<indexed<T>>(std::move(node), numbered);
   }
   template <class Out, class R> auto by_number(const R& results) const {
-    auto node = new_node<indexed<Out>>(detail::verb::order_by, "over", at_, results);
+    auto node = new_node<indexed<Out>>(detail::verb::order_by, label_, at_, results);
     name_part(*node, "order_by");
     if constexpr (ir::described_v<Out>)
       add_order<indexed<Out>>(*node, [](const auto& r) { return r.index; }, false, nulls::last);
@@ -268,18 +270,19 @@ template <class Q, class T, class Key, class... Order> class Over {
   Key key_;
   std::tuple<Order...> order_;
   call_site at_;
+  const char* label_;
 };
 
 template <class Derived, class T> class windows {
  public:
   // Windows over the rows with an equal f(row); over(): over all rows. Then order_by(...), if the order matters, and
   // select(f(row, window)) or where(f(row, window)). Keys: numbers, strings, enums, optionals, arrays, tuples, records; a null is a key.
-  template <class F> auto over(F f, call_site at = call_site::here()) const {
+  template <class F> auto over(F f, call_site at = call_site::here(), const char* label = "over") const {
     if constexpr (!check::over::key<F, T>()) return check::after_error{};
-    else return Over<Derived, T, F>(static_cast<const Derived&>(*this), std::move(f), {}, at);
+    else return Over<Derived, T, F>(static_cast<const Derived&>(*this), std::move(f), {}, at, label);
   }
   auto over(call_site at = call_site::here()) const {
-    return Over<Derived, T, one_window>(static_cast<const Derived&>(*this), {}, {}, at);
+    return Over<Derived, T, one_window>(static_cast<const Derived&>(*this), {}, {}, at, "over");
   }
 };
 

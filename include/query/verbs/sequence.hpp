@@ -82,6 +82,9 @@ struct tuple_rows {
 };
 // Another side of zip, where its function could stand.
 template <class R> concept other_side = query_like<R> || source_of<R>::takes;
+// No side; nor a pointer, which an array that is one becomes.
+template <class F>
+concept zip_function = !other_side<F> && !(std::is_pointer_v<F> && std::is_object_v<std::remove_pointer_t<F>>);
 
 // Calls f over a run of rows and hands on one result, or a range of results.
 template <class T, class F> struct over_rows {
@@ -167,7 +170,7 @@ template <class Derived, class T> class sequence {
   }
   // f(a, b) of rows with equal numbers; as long as the shorter one. Without f: std::pair. The other rows are another
   // query, or what query::from takes.
-  template <class Q = std::initializer_list<T>, class F> requires(!other_side<F>)
+  template <class Q = std::initializer_list<T>, class F> requires zip_function<F>
   auto zip(Q&& q, F f, call_site at = call_site::here()) const {
     return zipped(other_rows(std::forward<Q>(q), at), f, at);
   }
@@ -178,7 +181,7 @@ template <class Derived, class T> class sequence {
   template <class Q = std::initializer_list<T>, other_side R> auto zip(Q&& q, R&& r, call_site at = call_site::here()) const {
     return zip(std::forward<Q>(q), std::forward<R>(r), tuple_rows{}, at);
   }
-  template <class Q = std::initializer_list<T>, other_side R, class F> requires(!other_side<F>)
+  template <class Q = std::initializer_list<T>, other_side R, class F> requires zip_function<F>
   auto zip(Q&& q, R&& r, F f, call_site at = call_site::here()) const {
     return zip(std::forward<Q>(q), at).zip(std::forward<R>(r), spread_pairs<1, F>{std::move(f)}, at);
   }
@@ -186,7 +189,7 @@ template <class Derived, class T> class sequence {
   auto zip(Q&& q, R&& r, S&& s, call_site at = call_site::here()) const {
     return zip(std::forward<Q>(q), std::forward<R>(r), std::forward<S>(s), tuple_rows{}, at);
   }
-  template <class Q = std::initializer_list<T>, other_side R, other_side S, class F> requires(!other_side<F>)
+  template <class Q = std::initializer_list<T>, other_side R, other_side S, class F> requires zip_function<F>
   auto zip(Q&& q, R&& r, S&& s, F f, call_site at = call_site::here()) const {
     return zip(std::forward<Q>(q), at).zip(std::forward<R>(r), at).zip(std::forward<S>(s), spread_pairs<2, F>{std::move(f)}, at);
   }
