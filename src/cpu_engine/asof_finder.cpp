@@ -12,17 +12,20 @@ namespace {
 
 constexpr std::uint64_t none = ~std::uint64_t{0};
 constexpr std::size_t most_hints = std::size_t{1} << 16;
+constexpr std::size_t ahead = 16;                // of prefetches
 constexpr std::size_t step = 4, most_steps = 2;  // how near a time is to the last one, in places
 
 // Times by place, as words.
 struct stored_times {
   const std::uint64_t* words;
   std::uint64_t operator[](std::uint64_t place) const { return words[place]; }
+  void prefetch(std::uint64_t place) const { __builtin_prefetch(words + place); }
 };
 template <class T> struct times_in_place {
   const std::byte* base;
   std::size_t stride;
   std::uint64_t operator[](std::uint64_t place) const { return ordered(load<T>(base + place * stride)); }
+  void prefetch(std::uint64_t place) const { __builtin_prefetch(base + place * stride); }
 };
 
 }  // namespace
@@ -40,10 +43,6 @@ asof_table::finder::finder(const asof_table& table) : table_(&table) {
 asof_table::finder::~finder() {
   const std::lock_guard hold(table_->lock_);
   table_->idle_hints_.push_back(std::move(hints_));
-}
-
-std::size_t asof_table::finder::hint_of(std::uint64_t begin) const {
-  return static_cast<std::size_t>(begin * 0x9E3779B97F4A7C15u >> 32) & (hints_.size() - 1);
 }
 
 void asof_table::finder::find(const void* values, std::size_t n, std::uint64_t* rows) {
@@ -82,10 +81,11 @@ void asof_table::finder::look(side s, std::size_t n) {
     within_[i] = last ? join_table::run{runs_[i].end, runs_[i].end} : runs_[i];
     wanted_[i] = words_[i] + (later ? 1 : 0);
   }
-  if (!t.in_place_) search(stored_times{t.words_.as<std::uint64_t>()}, n);
-  else if (t.time_.kind() == ir::kind::i64) search(times_in_place<std::int64_t>{t.in_place_, t.stride_}, n);
-  else if (t.time_.kind() == ir::kind::u64) search(times_in_place<std::uint64_t>{t.in_place_, t.stride_}, n);
-  else search(times_in_place<double>{t.in_place_, t.stride_}, n);
+  if (t.keys_) search<true>(stored_times{t.words_.as<std::uint64_t>()}, n);
+  else if (!t.in_place_) search<false>(stored_times{t.words_.as<std::uint64_t>()}, n);
+  else if (t.time_.kind() == ir::kind::i64) search<false>(times_in_place<std::int64_t>{t.in_place_, t.stride_}, n);
+  else if (t.time_.kind() == ir::kind::u64) search<false>(times_in_place<std::uint64_t>{t.in_place_, t.stride_}, n);
+  else search<false>(times_in_place<double>{t.in_place_, t.stride_}, n);
   for (std::size_t i = 0; i < n; ++i) {
     const bool any = before ? at_[i] > runs_[i].begin : at_[i] < runs_[i].end;
     at_[i] = any ? at_[i] - (before ? 1 : 0) : none;
@@ -97,18 +97,21 @@ void asof_table::finder::look(side s, std::size_t n) {
 
 // at_: the first place within_ whose time is not less than the wanted one. Near the last one of its run first, without branches that
 // depend on how near; then all others by binary searches side by side, whose cache misses overlap.
-template <class Times> void asof_table::finder::search(const Times& times, std::size_t n) {
+template <bool Keyed, class Times> void asof_table::finder::search(const Times& times, std::size_t n) {
   std::size_t far = 0;
-  std::uint64_t longest = 0;
+  std::uint64_t longest = 0, last = hints_[0];  // without a key it stays in a register
+  const auto begin_at = [&](const join_table::run& r) {
+    return r.begin + std::min<std::uint64_t>(Keyed ? hints_[hint_of(r.begin)] : last, r.end - r.begin);
+  };
   for (std::size_t i = 0; i < n; ++i) {
+    if (Keyed && i + ahead < n) times.prefetch(begin_at(within_[i + ahead]));
     const auto [begin, end] = within_[i];
     const std::uint64_t wanted = wanted_[i];
     if (begin == end) {
       at_[i] = end;
       continue;
     }
-    std::uint32_t& hint = hints_[hint_of(begin)];
-    std::uint64_t place = begin + std::min<std::uint64_t>(hint, end - begin);
+    std::uint64_t place = begin_at(within_[i]);
     bool found = false;
     if (place == begin || times[place - 1] < wanted) {
       for (std::size_t s = 0; s < most_steps && end - place >= step && !found; ++s) {
@@ -124,12 +127,14 @@ template <class Times> void asof_table::finder::search(const Times& times, std::
     }
     if (found) {
       at_[i] = place;
-      hint = static_cast<std::uint32_t>(std::min<std::uint64_t>(place - begin, ~0u));
+      last = place - begin;
+      if (Keyed) hints_[hint_of(begin)] = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, ~0u));
     } else {
       far_[far++] = static_cast<std::uint32_t>(i);
       longest = std::max(longest, end - begin);
     }
   }
+  if (!Keyed) hints_[0] = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, ~0u));
   if (far == 0) return;
   for (std::size_t f = 0; f < far; ++f) at_[far_[f]] = within_[far_[f]].begin;
   std::uint64_t left[most];

@@ -46,8 +46,10 @@ class asof_table {
    private:
     enum class side : std::uint8_t { before, after };
     void look(side s, std::size_t n);
-    template <class Times> void search(const Times& times, std::size_t n);
-    std::size_t hint_of(std::uint64_t begin) const;
+    template <bool Keyed, class Times> void search(const Times& times, std::size_t n);
+    std::size_t hint_of(std::uint64_t begin) const {
+      return static_cast<std::size_t>(begin * 0x9E3779B97F4A7C15u >> 32) & (hints_.size() - 1);
+    }
 
     const asof_table* table_;
     std::vector<std::uint32_t> hints_;  // by run: how far from its begin the last row was found
@@ -61,6 +63,7 @@ class asof_table {
  private:
   void sort_all(const std::byte* times, std::size_t stride, std::size_t n, const vertex_tasks& tasks);
   void sort_runs(const std::byte* values, std::size_t stride, std::size_t n, const vertex_tasks& tasks);
+  void bring_words(const std::uint64_t* by_row, const vertex_tasks& tasks);
   void sort_run(const join_table::run& run, runtime::scheduler& scheduler, const vertex_tasks& tasks);
   std::uint64_t row_at(std::uint64_t place) const { return keys_ ? keys_->row_at(place) : ids_.size() ? ids_[place] : place; }
   std::uint64_t word_at(std::uint64_t place) const {
