@@ -77,8 +77,7 @@ void asof_table::sort_all(const std::byte* times, std::size_t stride, std::size_
   });
   if (all_timed && order.holds()) {
     n_ = n;
-    stride_ = stride;
-    if (time_.read_in_place()) {
+    if (time_.read_in_place() && stride == sizeof(std::uint64_t)) {
       in_place_ = times;
       return;
     }

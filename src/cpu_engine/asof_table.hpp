@@ -46,16 +46,17 @@ class asof_table {
    private:
     enum class side : std::uint8_t { before, after };
     void look(side s, std::size_t n);
-    template <bool Keyed, class Times> void search(const Times& times, std::size_t n);
+    template <bool Keyed, class Times> void search(const Times& times, bool later, std::size_t n);
     std::size_t hint_of(std::uint64_t begin) const {
       return static_cast<std::size_t>(begin * 0x9E3779B97F4A7C15u >> 32) & (hints_.size() - 1);
     }
 
     const asof_table* table_;
     std::vector<std::uint32_t> hints_;  // by run: how far from its begin the last row was found
-    std::uint64_t words_[most], wanted_[most];
+    bool all_timed_ = true;
+    std::uint64_t words_[most];
     std::uint8_t timeless_[most];
-    join_table::run runs_[most], within_[most];
+    join_table::run runs_[most];    // with a key
     std::uint64_t at_[most], other_[most];  // places
     std::uint32_t far_[most];
   };
@@ -67,7 +68,7 @@ class asof_table {
   void sort_run(const join_table::run& run, runtime::scheduler& scheduler, const vertex_tasks& tasks);
   std::uint64_t row_at(std::uint64_t place) const { return keys_ ? keys_->row_at(place) : ids_.size() ? ids_[place] : place; }
   std::uint64_t word_at(std::uint64_t place) const {
-    return in_place_ ? time_.word(in_place_ + place * stride_) : words_.as<std::uint64_t>()[place];
+    return in_place_ ? time_.word(in_place_ + place * sizeof(std::uint64_t)) : words_.as<std::uint64_t>()[place];
   }
 
   asof_options how_;
@@ -79,7 +80,6 @@ class asof_table {
   std::uint64_t n_ = 0;                   // rows of that
   runtime::buffer words_;                 // times by place
   const std::byte* in_place_ = nullptr;   // or where they lie
-  std::size_t stride_ = 0;
   mutable std::mutex lock_;
   mutable std::vector<std::vector<std::uint32_t>> idle_hints_;  // of finders that are gone
 };
