@@ -103,8 +103,8 @@ void asof_table::finder::look(side s, std::size_t n) {
     if (at_[i] != none && !t.time_.allows(t.how_.tolerance, words_[i], t.word_at(at_[i]))) at_[i] = none;
 }
 
-// at_: the first place of each run whose time is not before the row's, or is later. Near the last one of its run first, without branches that
-// depend on how near; then all others by binary searches side by side, whose cache misses overlap.
+// at_: the first place of each run whose time is not before the row's, or is later. Near the last one of its run first, without branches
+// that depend on how near; then all others by binary searches side by side, whose cache misses overlap.
 template <bool Keyed, class Times> void asof_table::finder::search(const Times& times, bool later, std::size_t n) {
   const std::uint64_t past = later ? 1 : 0, all = table_->n_;
   const auto run_of = [&](std::size_t i) { return Keyed ? runs_[i] : join_table::run{0, all}; };

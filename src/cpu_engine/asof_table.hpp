@@ -1,7 +1,7 @@
 // The right side of an asof_join: finds, for each left row, the row of an equal key whose time is nearest.
 //
 // Rows of one key lie together (join_table) in the order of their times; without a key all rows are one run. Rows that come in the order
-// of their times, as events do, are not sorted, and times of 64 bits that lie in that order are read where they are. A left row looks
+// of their times, as events do, are not sorted, and times of 64 bits that lie side by side are read where they are. A left row looks
 // where the last one of its key was found, and, if its time is not near, searches the run: the left side needs no order, and any number
 // of threads may search.
 //
