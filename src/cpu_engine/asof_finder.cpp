@@ -1,6 +1,7 @@
 // Looking up in asof_table.hpp.
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 #include <utility>
 
 #include "cpu_engine/asof_table.hpp"
@@ -12,17 +13,23 @@ namespace {
 
 constexpr std::uint64_t none = ~std::uint64_t{0};
 constexpr std::size_t most_hints = std::size_t{1} << 16;
+constexpr std::size_t ahead = 16;                // of prefetches
 constexpr std::size_t step = 4, most_steps = 2;  // how near a time is to the last one, in places
 
-// Times by place, as words.
+// Times by place. less(place, w): is the time there before that of the word w?
 struct stored_times {
   const std::uint64_t* words;
-  std::uint64_t operator[](std::uint64_t place) const { return words[place]; }
+  bool less(std::uint64_t place, std::uint64_t w) const { return words[place] < w; }
+  void prefetch(std::uint64_t place) const { __builtin_prefetch(words + place); }
 };
 template <class T> struct times_in_place {
   const std::byte* base;
-  std::size_t stride;
-  std::uint64_t operator[](std::uint64_t place) const { return ordered(load<T>(base + place * stride)); }
+  bool less(std::uint64_t place, std::uint64_t w) const {
+    const T time = load<T>(base + place * sizeof(T));
+    if constexpr (std::is_same_v<T, std::int64_t>) return time < static_cast<std::int64_t>(w ^ std::uint64_t{1} << 63);
+    else return ordered(time) < w;
+  }
+  void prefetch(std::uint64_t place) const { __builtin_prefetch(base + place * sizeof(T)); }
 };
 
 }  // namespace
@@ -42,19 +49,16 @@ asof_table::finder::~finder() {
   table_->idle_hints_.push_back(std::move(hints_));
 }
 
-std::size_t asof_table::finder::hint_of(std::uint64_t begin) const {
-  return static_cast<std::size_t>(begin * 0x9E3779B97F4A7C15u >> 32) & (hints_.size() - 1);
-}
-
 void asof_table::finder::find(const void* values, std::size_t n, std::uint64_t* rows) {
   const asof_table& t = *table_;
   const auto* const at = static_cast<const std::byte*>(values);
   const std::size_t stride = t.type_->size;
-  const bool all_timed = t.time_.words(at + t.time_at_, stride, n, words_, timeless_);
-  if (t.keys_) t.keys_->runs(at + t.key_at_, n, stride, runs_);
-  else std::fill_n(runs_, n, join_table::run{0, t.n_});
-  for (std::size_t i = 0; !all_timed && i < n; ++i)
-    if (timeless_[i] != 0) runs_[i] = {};
+  all_timed_ = t.time_.words(at + t.time_at_, stride, n, words_, timeless_);
+  if (t.keys_) {
+    t.keys_->runs(at + t.key_at_, n, stride, runs_);
+    for (std::size_t i = 0; !all_timed_ && i < n; ++i)
+      if (timeless_[i] != 0) runs_[i] = {};
+  }
   if (t.how_.direction == nearest::forward) {
     look(side::after, n);
   } else {
@@ -77,75 +81,90 @@ void asof_table::finder::find(const void* values, std::size_t n, std::uint64_t* 
 void asof_table::finder::look(side s, std::size_t n) {
   const asof_table& t = *table_;
   const bool before = s == side::before, later = before == t.how_.exact;  // the first row whose time is later, or not earlier
-  for (std::size_t i = 0; i < n; ++i) {
-    const bool last = later && words_[i] == ~std::uint64_t{0};  // nothing is later
-    within_[i] = last ? join_table::run{runs_[i].end, runs_[i].end} : runs_[i];
-    wanted_[i] = words_[i] + (later ? 1 : 0);
-  }
-  if (!t.in_place_) search(stored_times{t.words_.as<std::uint64_t>()}, n);
-  else if (t.time_.kind() == ir::kind::i64) search(times_in_place<std::int64_t>{t.in_place_, t.stride_}, n);
-  else if (t.time_.kind() == ir::kind::u64) search(times_in_place<std::uint64_t>{t.in_place_, t.stride_}, n);
-  else search(times_in_place<double>{t.in_place_, t.stride_}, n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const bool any = before ? at_[i] > runs_[i].begin : at_[i] < runs_[i].end;
-    at_[i] = any ? at_[i] - (before ? 1 : 0) : none;
+  if (t.keys_) search<true>(stored_times{t.words_.as<std::uint64_t>()}, later, n);
+  else if (!t.in_place_) search<false>(stored_times{t.words_.as<std::uint64_t>()}, later, n);
+  else if (t.time_.kind() == ir::kind::i64) search<false>(times_in_place<std::int64_t>{t.in_place_}, later, n);
+  else if (t.time_.kind() == ir::kind::u64) search<false>(times_in_place<std::uint64_t>{t.in_place_}, later, n);
+  else search<false>(times_in_place<double>{t.in_place_}, later, n);
+  const auto place_of = [&](std::size_t i, const join_table::run& run) {
+    const std::uint64_t first = later && words_[i] == ~std::uint64_t{0} ? run.end : at_[i];  // nothing is later than the last time
+    if (before) return first > run.begin ? first - 1 : none;
+    return first < run.end ? first : none;
+  };
+  if (t.keys_) {
+    for (std::size_t i = 0; i < n; ++i) at_[i] = place_of(i, runs_[i]);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) at_[i] = place_of(i, {0, t.n_});
+    for (std::size_t i = 0; !all_timed_ && i < n; ++i)
+      if (timeless_[i] != 0) at_[i] = none;
   }
   if (!t.how_.tolerance.given()) return;
   for (std::size_t i = 0; i < n; ++i)
     if (at_[i] != none && !t.time_.allows(t.how_.tolerance, words_[i], t.word_at(at_[i]))) at_[i] = none;
 }
 
-// at_: the first place within_ whose time is not less than the wanted one. Near the last one of its run first, without branches that
-// depend on how near; then all others by binary searches side by side, whose cache misses overlap.
-template <class Times> void asof_table::finder::search(const Times& times, std::size_t n) {
+// at_: the first place of each run whose time is not before the row's, or is later. Near the last one of its run first, without branches
+// that depend on how near; then all others by binary searches side by side, whose cache misses overlap.
+template <bool Keyed, class Times> void asof_table::finder::search(const Times& times, bool later, std::size_t n) {
+  const std::uint64_t past = later ? 1 : 0, all = table_->n_;
+  const auto run_of = [&](std::size_t i) { return Keyed ? runs_[i] : join_table::run{0, all}; };
   std::size_t far = 0;
-  std::uint64_t longest = 0;
+  std::uint64_t longest = 0, last = hints_[0];  // without a key it stays in a register
+  const auto begin_at = [&](const join_table::run& r) {
+    return r.begin + std::min<std::uint64_t>(Keyed ? hints_[hint_of(r.begin)] : last, r.end - r.begin);
+  };
   for (std::size_t i = 0; i < n; ++i) {
-    const auto [begin, end] = within_[i];
-    const std::uint64_t wanted = wanted_[i];
+    if (Keyed && i + ahead < n) times.prefetch(begin_at(run_of(i + ahead)));
+    const auto [begin, end] = run_of(i);
+    const std::uint64_t wanted = words_[i] + past;
     if (begin == end) {
       at_[i] = end;
       continue;
     }
-    std::uint32_t& hint = hints_[hint_of(begin)];
-    std::uint64_t place = begin + std::min<std::uint64_t>(hint, end - begin);
+    std::uint64_t place = begin_at(run_of(i));
     bool found = false;
-    if (place == begin || times[place - 1] < wanted) {
+    if (place == begin || times.less(place - 1, wanted)) {
       for (std::size_t s = 0; s < most_steps && end - place >= step && !found; ++s) {
         std::uint64_t less = 0;
-        for (std::size_t k = 0; k < step; ++k) less += times[place + k] < wanted;
+        for (std::size_t k = 0; k < step; ++k) less += times.less(place + k, wanted);
         place += less;
         found = less < step;
       }
       if (!found && end - place < step) {
-        while (place < end && times[place] < wanted) ++place;
+        while (place < end && times.less(place, wanted)) ++place;
         found = true;
       }
     }
     if (found) {
       at_[i] = place;
-      hint = static_cast<std::uint32_t>(std::min<std::uint64_t>(place - begin, ~0u));
+      last = place - begin;
+      if (Keyed) hints_[hint_of(begin)] = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, ~0u));
     } else {
       far_[far++] = static_cast<std::uint32_t>(i);
       longest = std::max(longest, end - begin);
     }
   }
+  if (!Keyed) hints_[0] = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, ~0u));
   if (far == 0) return;
-  for (std::size_t f = 0; f < far; ++f) at_[far_[f]] = within_[far_[f]].begin;
   std::uint64_t left[most];
-  for (std::size_t f = 0; f < far; ++f) left[f] = within_[far_[f]].end - within_[far_[f]].begin;
+  for (std::size_t f = 0; f < far; ++f) {
+    const join_table::run run = run_of(far_[f]);
+    at_[far_[f]] = run.begin;
+    left[f] = run.end - run.begin;
+  }
   for (; longest > 1; longest -= longest / 2) {
     for (std::size_t f = 0; f < far; ++f) {
       const std::size_t i = far_[f];
       const std::uint64_t half = left[f] / 2;
-      at_[i] += times[at_[i] + std::max<std::uint64_t>(half, 1) - 1] < wanted_[i] ? half : 0;
+      at_[i] += times.less(at_[i] + std::max<std::uint64_t>(half, 1) - 1, words_[i] + past) ? half : 0;
       left[f] -= half;
     }
   }
   for (std::size_t f = 0; f < far; ++f) {
     const std::size_t i = far_[f];
-    at_[i] += times[at_[i]] < wanted_[i] ? 1 : 0;
-    hints_[hint_of(within_[i].begin)] = static_cast<std::uint32_t>(std::min<std::uint64_t>(at_[i] - within_[i].begin, ~0u));
+    at_[i] += times.less(at_[i], words_[i] + past) ? 1 : 0;
+    const std::uint64_t begin = run_of(i).begin;
+    hints_[hint_of(begin)] = static_cast<std::uint32_t>(std::min<std::uint64_t>(at_[i] - begin, ~0u));
   }
 }
 

@@ -77,8 +77,7 @@ void asof_table::sort_all(const std::byte* times, std::size_t stride, std::size_
   });
   if (all_timed && order.holds()) {
     n_ = n;
-    stride_ = stride;
-    if (time_.read_in_place()) {
+    if (time_.read_in_place() && stride == sizeof(std::uint64_t)) {
       in_place_ = times;
       return;
     }
@@ -108,15 +107,15 @@ void asof_table::sort_all(const std::byte* times, std::size_t stride, std::size_
 void asof_table::sort_runs(const std::byte* values, std::size_t stride, std::size_t n, const vertex_tasks& tasks) {
   ascent order(chunks_of(n));
   std::atomic<bool> all_timed{true};
-  runtime::buffer timeless;
+  runtime::buffer timeless, by_row = tasks.pool().allocate_array<std::uint64_t>(n);
   if (time_.may_be_timeless()) timeless = tasks.pool().allocate(n);
   tasks.chunks(n, [&](std::size_t first, std::size_t k) {
-    std::uint64_t words[block];
     std::uint8_t none[block];
     ascent::part part;
     for (std::size_t from = first; from < first + k; from += block) {
       const std::size_t m = std::min(block, first + k - from);
       std::uint8_t* const without = timeless ? timeless.as<std::uint8_t>() + from : none;
+      std::uint64_t* const words = by_row.as<std::uint64_t>() + from;
       if (!time_.words(values + from * stride + time_at_, stride, m, words, without)) all_timed.store(false);
       for (std::size_t i = 0; i < m; ++i)
         if (without[i] == 0) order.add(part, words[i]);
@@ -125,18 +124,12 @@ void asof_table::sort_runs(const std::byte* values, std::size_t stride, std::siz
   });
   join_options options;
   options.stride = stride;
+  options.carried = by_row.as<std::uint64_t>();
   if (!all_timed) options.left_out = timeless.as<std::uint8_t>();
   keys_ = std::make_unique<join_table>(type_->field_list[0].of, values + key_at_, n, options, tasks.scheduler(), tasks.pool(),
                                        tasks.cancel());
-  words_ = tasks.pool().allocate_array<std::uint64_t>(static_cast<std::size_t>(keys_->places()));
-  tasks.chunks(static_cast<std::size_t>(keys_->places()), [&](std::size_t first, std::size_t k) {
-    std::uint64_t rows[block];
-    for (std::size_t from = first; from < first + k; from += block) {
-      const std::size_t m = std::min(block, first + k - from);
-      for (std::size_t i = 0; i < m; ++i) rows[i] = keys_->has_row(from + i) ? keys_->row_at(from + i) : 0;
-      time_.words_of(values + time_at_, stride, rows, m, words_.as<std::uint64_t>() + from);
-    }
-  });
+  words_ = keys_->take_carried();
+  if (!words_) bring_words(by_row.as<std::uint64_t>(), tasks);
   if (order.holds()) return;
   std::mutex lock;
   std::vector<join_table::run> large;
@@ -149,6 +142,20 @@ void asof_table::sort_runs(const std::byte* values, std::size_t stride, std::siz
     large.push_back(r);
   });
   for (const join_table::run& r : large) sort_run(r, tasks.scheduler(), tasks);
+}
+
+// The words of rows to their places.
+void asof_table::bring_words(const std::uint64_t* by_row, const vertex_tasks& tasks) {
+  const auto places = static_cast<std::size_t>(keys_->places());
+  words_ = tasks.pool().allocate_array<std::uint64_t>(places);
+  tasks.chunks(places, [&](std::size_t first, std::size_t k) {
+    constexpr std::size_t ahead = 32;
+    const auto word = [&](std::size_t place) { return by_row + (keys_->has_row(place) ? keys_->row_at(place) : 0); };
+    for (std::size_t p = first; p < first + k; ++p) {
+      if (p + ahead < first + k) __builtin_prefetch(word(p + ahead));
+      words_.as<std::uint64_t>()[p] = *word(p);
+    }
+  });
 }
 
 // By time; rows of one time keep their order.

@@ -1,7 +1,7 @@
 // The right side of an asof_join: finds, for each left row, the row of an equal key whose time is nearest.
 //
 // Rows of one key lie together (join_table) in the order of their times; without a key all rows are one run. Rows that come in the order
-// of their times, as events do, are not sorted, and times of 64 bits that lie in that order are read where they are. A left row looks
+// of their times, as events do, are not sorted, and times of 64 bits that lie side by side are read where they are. A left row looks
 // where the last one of its key was found, and, if its time is not near, searches the run: the left side needs no order, and any number
 // of threads may search.
 //
@@ -46,14 +46,17 @@ class asof_table {
    private:
     enum class side : std::uint8_t { before, after };
     void look(side s, std::size_t n);
-    template <class Times> void search(const Times& times, std::size_t n);
-    std::size_t hint_of(std::uint64_t begin) const;
+    template <bool Keyed, class Times> void search(const Times& times, bool later, std::size_t n);
+    std::size_t hint_of(std::uint64_t begin) const {
+      return static_cast<std::size_t>(begin * 0x9E3779B97F4A7C15u >> 32) & (hints_.size() - 1);
+    }
 
     const asof_table* table_;
     std::vector<std::uint32_t> hints_;  // by run: how far from its begin the last row was found
-    std::uint64_t words_[most], wanted_[most];
+    bool all_timed_ = true;
+    std::uint64_t words_[most];
     std::uint8_t timeless_[most];
-    join_table::run runs_[most], within_[most];
+    join_table::run runs_[most];    // with a key
     std::uint64_t at_[most], other_[most];  // places
     std::uint32_t far_[most];
   };
@@ -61,10 +64,11 @@ class asof_table {
  private:
   void sort_all(const std::byte* times, std::size_t stride, std::size_t n, const vertex_tasks& tasks);
   void sort_runs(const std::byte* values, std::size_t stride, std::size_t n, const vertex_tasks& tasks);
+  void bring_words(const std::uint64_t* by_row, const vertex_tasks& tasks);
   void sort_run(const join_table::run& run, runtime::scheduler& scheduler, const vertex_tasks& tasks);
   std::uint64_t row_at(std::uint64_t place) const { return keys_ ? keys_->row_at(place) : ids_.size() ? ids_[place] : place; }
   std::uint64_t word_at(std::uint64_t place) const {
-    return in_place_ ? time_.word(in_place_ + place * stride_) : words_.as<std::uint64_t>()[place];
+    return in_place_ ? time_.word(in_place_ + place * sizeof(std::uint64_t)) : words_.as<std::uint64_t>()[place];
   }
 
   asof_options how_;
@@ -76,7 +80,6 @@ class asof_table {
   std::uint64_t n_ = 0;                   // rows of that
   runtime::buffer words_;                 // times by place
   const std::byte* in_place_ = nullptr;   // or where they lie
-  std::size_t stride_ = 0;
   mutable std::mutex lock_;
   mutable std::vector<std::vector<std::uint32_t>> idle_hints_;  // of finders that are gone
 };

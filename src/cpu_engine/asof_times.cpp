@@ -1,5 +1,6 @@
 #include "cpu_engine/asof_times.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <type_traits>
@@ -41,6 +42,13 @@ template <class T> const void* asof_time::value(const void* time) const {
 bool asof_time::words(const void* times, std::size_t stride, std::size_t n, std::uint64_t* out, std::uint8_t* timeless) const {
   const auto* const base = static_cast<const std::byte*>(times);
   std::size_t timed = 0;
+  if (!may_be_timeless()) {
+    with_type(kind_, [&]<class T>(T) {
+      for (std::size_t i = 0; i < n; ++i) out[i] = word_of<T>(base + i * stride);
+    });
+    std::fill_n(timeless, n, std::uint8_t{0});
+    return true;
+  }
   with_type(kind_, [&]<class T>(T) {
     for (std::size_t i = 0; i < n; ++i) {
       const void* const at = value<T>(base + i * stride);

@@ -127,8 +127,8 @@ class probe_step final : public column_join {
         build_(std::move(build)),
         key_(join.functions[build_left ? 1 : 0], schema),
         keys_(column_values(join.functions[build_left ? 0 : 1], build_.schema), build_, tasks_) {
-    if (const asof_options* how = detail::asof_of(join))
-      nearest_.emplace(*how, key_.type(), keys_.at(), key_.type()->size, build_.n, tasks_);
+    const asof_options* const how = detail::asof_of(join);
+    if (how) nearest_.emplace(*how, key_.type(), keys_.at(), key_.type()->size, build_.n, tasks_);
     else table_.emplace(key_.type(), keys_.at(), build_.n, join_options{}, tasks_.scheduler(), tasks_.pool(), tasks_.cancel());
     if (join_->functions.size() < 3) return;
     probed_ = keeps_right(join.join) ? schema.of_optional(join.functions[0].row) : schema;

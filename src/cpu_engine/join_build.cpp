@@ -24,9 +24,9 @@ constexpr std::size_t one_part_rows = std::size_t{1} << 17;
 
 class join_table::builder {
  public:
-  builder(join_table& table, const std::uint8_t* left_out, runtime::scheduler& scheduler, runtime::buffer_pool& pool,
+  builder(join_table& table, const join_options& options, runtime::scheduler& scheduler, runtime::buffer_pool& pool,
           const runtime::cancel_flag& cancel)
-      : t_(table), left_out_(left_out), scheduler_(scheduler), pool_(pool), cancel_(cancel) {}
+      : t_(table), left_out_(options.left_out), carried_(options.carried), scheduler_(scheduler), pool_(pool), cancel_(cancel) {}
 
   void build() {
     find_null_rows();
@@ -181,12 +181,17 @@ class join_table::builder {
     t_.order_ = pool_.allocate_array<std::uint32_t>(t_.inserted_);
     struct placing {
       std::uint32_t* order;
+      const std::uint64_t* carried;
+      std::uint64_t* to;
       void operator()(std::uint32_t*) const {}
       void operator()(std::uint32_t* of_lane, std::uint64_t number, std::size_t row) const {
-        order[of_lane[number]++] = static_cast<std::uint32_t>(row);
+        const std::uint32_t place = of_lane[number]++;
+        order[place] = static_cast<std::uint32_t>(row);
+        if (carried) to[place] = carried[row];
       }
     };
-    each_lane(placing{t_.order_.as<std::uint32_t>()});
+    if (carried_) t_.carried_ = pool_.allocate_array<std::uint64_t>(t_.inserted_);
+    each_lane(placing{t_.order_.as<std::uint32_t>(), carried_, t_.carried_.as<std::uint64_t>()});
     t_.distinct_ = p.entries;
     return true;
   }
@@ -328,6 +333,7 @@ class join_table::builder {
 
   join_table& t_;
   const std::uint8_t* left_out_;
+  const std::uint64_t* carried_;
   runtime::scheduler& scheduler_;
   runtime::buffer_pool& pool_;
   const runtime::cancel_flag& cancel_;
@@ -340,7 +346,7 @@ join_table::join_table(const ir::type* key, const void* keys, std::size_t n, con
     : words_(*key, options.custom_equality()), form_(words_.first_form()), keys_(static_cast<const std::byte*>(keys)),
       stride_(options.stride ? options.stride : key->size), rows_(n), nulls_match_(options.nulls_match),
       wide_rows_(n > std::numeric_limits<std::uint32_t>::max() - 1) {
-  builder(*this, options.left_out, scheduler, pool, cancel).build();
+  builder(*this, options, scheduler, pool, cancel).build();
   const std::size_t mark_words = (n + 63) / 64;
   marks_ = std::make_unique<std::atomic<std::uint64_t>[]>(mark_words);
 }

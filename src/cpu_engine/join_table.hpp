@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <query/detail/function_ref.hpp>
@@ -58,6 +59,7 @@ struct join_options {
   key_equality custom = {};
   std::size_t stride = 0;                  // from one key to the next; 0: they are adjacent
   const std::uint8_t* left_out = nullptr;  // 1 for each build row that matches nothing
+  const std::uint64_t* carried = nullptr;  // a number of each build row, for take_carried()
   key_equality custom_equality() const {
     key_equality e = custom;
     e.sees_nulls = nulls_match;
@@ -124,6 +126,8 @@ class join_table {
   std::uint64_t row_at(std::uint64_t place) const {
     return wide_rows_ ? order_.as<std::uint64_t>()[place] : order_.as<std::uint32_t>()[place];
   }
+  // The numbers that were given with the rows, by place, if they could be put there as the rows were; else empty.
+  runtime::buffer take_carried() { return std::move(carried_); }
   bool has_row(std::uint64_t place) const { return !direct_unique_ || order_.as<std::uint32_t>()[place] != ~0u; }
   void put(std::uint64_t place, std::uint64_t row) {  // of the same run
     if (wide_rows_) order_.as<std::uint64_t>()[place] = row;
@@ -160,6 +164,7 @@ class join_table {
   std::vector<part> parts_;
   unsigned part_bits_ = 0;  // a part is chosen by these bits of the hash, from bit 32 on
   runtime::buffer order_;   // row ids by entry, then by row
+  runtime::buffer carried_;
   std::unique_ptr<std::atomic<std::uint64_t>[]> marks_;
 };
 

@@ -106,6 +106,43 @@ TYPED_TEST(join_table_of, enumerates_matches_in_probe_then_build_order) {
   EXPECT_EQ(pool.used(), 0u);
 }
 
+// Many rows of few numbers are put together by a counting sort: among them rows that match nothing, and numbers carried along.
+TEST(join_table, many_rows_of_few_numbers) {
+  struct row { std::int64_t before; std::int32_t key; };
+  std::vector<row> rows;
+  std::vector<std::uint8_t> left_out;
+  std::vector<std::uint64_t> carried;
+  std::map<std::int32_t, std::vector<std::uint64_t>> expected;
+  for (std::uint64_t i = 0; i < 300'000; ++i) {
+    const auto key = static_cast<std::int32_t>(i * 7919 % 1000) - 500;
+    rows.push_back({0, key});
+    left_out.push_back(i % 11 == 0);
+    carried.push_back(i * 3);
+    if (i % 11 != 0) expected[key].push_back(i);
+  }
+  runtime::buffer_pool pool;
+  for (const int threads : {1, 4}) {
+    runtime::thread_pool scheduler(threads);
+    const join_options options{.stride = sizeof(row), .left_out = left_out.data(), .carried = carried.data()};
+    join_table table(ir::describe<std::int32_t>(), &rows[0].key, rows.size(), options, scheduler, pool, {});
+    EXPECT_EQ(table.distinct_keys(), expected.size());
+    const runtime::buffer by_place = table.take_carried();
+    ASSERT_TRUE(by_place);
+    const std::vector<std::int32_t> probe = {-500, 499, 0, 7, 500};
+    join_table::run runs[5];
+    table.runs(probe.data(), probe.size(), sizeof probe[0], runs);
+    for (std::size_t i = 0; i < probe.size(); ++i) {
+      std::vector<std::uint64_t> found;
+      for (std::uint64_t p = runs[i].begin; p < runs[i].end; ++p) {
+        found.push_back(table.row_at(p));
+        EXPECT_EQ(by_place.as<std::uint64_t>()[p], 3 * found.back());
+      }
+      EXPECT_EQ(found, expected.contains(probe[i]) ? expected[probe[i]] : std::vector<std::uint64_t>()) << i;
+    }
+  }
+  EXPECT_EQ(pool.used(), 0u);
+}
+
 // Large enough for several parts, in each of the table's shapes.
 template <class Make>
 void check_large(Make make, bool unique) {
