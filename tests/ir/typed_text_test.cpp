@@ -149,6 +149,8 @@ TEST(typed_text, sort_keys_have_directions) {
 
 TEST(typed_text, faults_name_place_and_fix) {
   EXPECT_EQ(shown("prize > 3"), "fault at 0, 5: no field `prize`; did you mean `price`?");
+  EXPECT_EQ(shown("price_of_it > 3"), "fault at 0, 11: no field `price_of_it`; did you mean `price`?");
+  EXPECT_EQ(shown("name = \"Ada Lovelace\""), "fault at 7, 14: no field `Ada Lovelace`; strings stand in single quotes, 'Ada Lovelace'");
   EXPECT_EQ(shown("home.z > 3"), "fault at 5, 1: no field `z`; did you mean `x`?");
   EXPECT_EQ(shown("price > 'a'"),
             "fault at 6, 1: a number is not compared with a string; strings stand in quotes, 'abc', and numbers do not");
