@@ -1,4 +1,4 @@
-// Conditions and sort keys that a user types: read from the command line, checked against the row, planned like lambdas.
+// Conditions, sort keys and columns that a user types: read from the command line, checked against the row, planned like lambdas.
 //
 //   example_conditions_from_text "alt > 5000 and name like '%Intl'" "alt desc"
 #include <iostream>
@@ -27,6 +27,9 @@ int main(int argc, char** argv) {
     // A value that comes from elsewhere is bound, not pasted into the text.
     const std::string code = "JFK";
     airports.where(query::parsed("faa = ? or abs(lat - ?) < 0.05", code, 40.64)).order_by("faa").print();
+
+    // Columns and groups by name.
+    airports.as_dynamic().group_by("tzone", "count() as airports, max(alt) as highest, avg(lat)").order_by("airports desc").print({.rows = 4});
   } catch (const query::text_error& e) {
     std::cerr << e.what() << "\n";  // with a caret under what is wrong
     return 1;

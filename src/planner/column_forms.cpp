@@ -4,6 +4,7 @@
 
 #include "ir/device_function.hpp"
 #include "planner/column_fold.hpp"
+#include "planner/expression_function.hpp"
 #include "planner/rules/edges.hpp"
 
 namespace query::planner {
@@ -353,6 +354,15 @@ static void interpret_over_columns(branch& b) {
   b.stages.insert(b.stages.begin() + 1, std::move(behind));
 }
 
+// Of columns, the stages up to the last that has no compiled loop: records would be put together for the interpreter, which takes columns.
+static std::size_t stages_without_code(const branch& b, std::size_t most) {
+  if (!is_columnar(b)) return 0;
+  for (; most > 0; --most)
+    for (const logical* n : b.stages[most - 1].nodes)
+      if (expression_of(n->functions.front())) return most;
+  return 0;
+}
+
 std::unique_ptr<branch> over_columns(const branch& b) {
   if (!b.table && !b.source->view && b.source->what != verb::placeholder) return nullptr;
   const auto joins = [](const stage& s) { return s.what == stage::kind::probe || s.fold; };
@@ -398,8 +408,8 @@ void choose_columns(machine_graph& g, const column_options& options) {
         n == b.stages.size() && w.prefilters() && (group_over_columns(reader, w, to_columns) ||
                                                                   order_over_columns(reader, b, w, to_columns) ||
                                                                   joins_over_columns(reader, b, w));
-    if (!taken && !w.pays() && !(options.to_columns && !reader && is_columnar(b))) return;
-    mark(b, n);
+    const bool all = taken || w.pays() || (options.to_columns && !reader && is_columnar(b));
+    mark(b, all ? n : w.prefilters() ? stages_without_code(b, n) : 0);
   });
   for (const auto& v : g.vertices)
     if (merges_states(*v)) v->group_function = v->inputs.front().table->group_function;

@@ -34,7 +34,8 @@ const ir::type* row_of(const std::vector<typed_text::named_value>& values) {
   std::vector<typed_text::row_column> columns;
   for (const typed_text::named_value& v : values) {
     if (!typed_text::can_be_column(v.value->type))
-      throw typed_text::fault{v.at, v.length, "a column is a number or a string, and this is a " + std::string(v.value->type->name)};
+      throw typed_text::fault{v.at, v.length,
+                              "a column is a number or a string, and `" + v.name + "` is a " + std::string(v.value->type->name)};
     columns.push_back({v.name, v.value->type});
   }
   return typed_text::row_type_of(columns);

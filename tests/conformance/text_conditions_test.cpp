@@ -137,6 +137,32 @@ CONFORMS(text_conditions, batches_and_parts_meet_at_their_borders, "where") {
   }
 }
 
+CONFORMS(text_conditions, rows_may_come_as_columns, "where", "columns", "order_by") {
+  for (const auto& d : ticks()) {
+    SCOPED_TRACE(d.name);
+    std::vector<std::int32_t> ids, keys;
+    std::vector<std::int64_t> amounts;
+    std::vector<double> prices;
+    std::vector<tick> kept;
+    double sum = 0;
+    for (const tick& t : d.rows) {
+      ids.push_back(t.id), keys.push_back(t.key), amounts.push_back(t.amount), prices.push_back(t.price);
+      if (t.amount % 3 != 0 || t.price <= 1) continue;
+      kept.push_back(t);
+      sum += t.price;
+    }
+    const auto q = source(e, query::columns<tick>(ids, keys, amounts, prices)).where("amount % 3 = 0 and price > 1");
+    EXPECT_ROWS(q.to_vector(), kept);
+    EXPECT_EQ(q.count(), static_cast<std::int64_t>(kept.size()));
+    EXPECT_EQ(q.sum([](auto t) { return t.price; }), sum);
+    std::erase_if(kept, [](const tick& t) { return t.key == 1; });
+    EXPECT_ROWS(q.where([](auto t) { return t.key != 1; }).to_vector(), kept);
+    EXPECT_ROWS(q.where("key <> 1").where([](auto t) { return t.id >= 0; }).to_vector(), kept);
+    std::stable_sort(kept.begin(), kept.end(), [](const tick& a, const tick& b) { return a.price > b.price; });
+    EXPECT_ROWS(q.where("key <> 1").order_by("price desc").to_vector(), kept);
+  }
+}
+
 CONFORMS(text_conditions, values_from_outside_are_bound, "where") {
   const auto& rows = few_trades();
   std::vector<trade> expected;

@@ -75,6 +75,11 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
       best = known;
     }
   }
+  if (!best.empty()) return best;
+  // `altitude` for `alt`, `qty` for `qty_total`.
+  constexpr std::size_t shortest = 3;
+  for (const std::string_view known : names)
+    if (std::min(name.size(), known.size()) >= shortest && (name.starts_with(known) || known.starts_with(name))) return known;
   return best;
 }
 

@@ -410,6 +410,7 @@ class parser {
     for (const field& f : fields) names.push_back(f.name);
     std::string why = "no field `" + name.spelled + "`";
     if (const std::string_view near = nearest(name.spelled, names); !near.empty()) why += "; did you mean `" + std::string(near) + "`?";
+    else if (name.what == token::kind::quoted_name) why += "; strings stand in single quotes, '" + name.spelled + "'";
     else why += "; " + std::string(whose) + " has " + listed(names);
     throw fault{name.at, name.length, std::move(why)};
   }
