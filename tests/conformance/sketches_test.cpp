@@ -277,6 +277,30 @@ CONFORMS(sketches, of_the_whole_group_in_windows, "over") {
   }
 }
 
+// Beyond what is exact, too.
+TEST(sketches, do_not_depend_on_the_number_of_threads) {
+  std::vector<tick> rows;
+  for (std::int32_t i = 0; i < 300'000; ++i) {
+    const std::int64_t noise = i * std::int64_t{2'654'435'761} % 1'000'003;
+    rows.push_back({i, i % 3, noise % (noise % 5'000 + 1), static_cast<double>(noise)});
+  }
+  using row = std::tuple<std::int32_t, std::int64_t, double, counts<std::int64_t>>;
+  std::vector<std::vector<row>> groups;
+  std::vector<std::tuple<std::int64_t, std::optional<double>, counts<std::int64_t>>> of_all;
+  for (const int threads : {1, 2, 3, 8}) {
+    const query::Session session({.threads = threads, .gpu = query::gpu_use::off});
+    const auto q = query::from(rows).in(session);
+    groups.push_back(q.group_by(key_of).select([](auto g) {
+      return std::tuple(g.key(), g.approx_count_distinct(price_of), g.approx_quantile(price_of, 0.3), g.top_k_frequent(amount_of, 20));
+    }).as_ordered().to_vector());
+    of_all.emplace_back(q.approx_count_distinct(price_of), q.approx_quantile(price_of, 0.3), q.top_k_frequent(amount_of, 20));
+  }
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    EXPECT_ROWS(groups[i], groups[0]);
+    EXPECT_EQ(of_all[i], of_all[0]);
+  }
+}
+
 CONFORMS(sketches, mistakes_name_the_verb, "approx_quantile", "top_k_frequent") {
   const auto q = source(e, few_trades());
   EXPECT_MESSAGE("approx_quantile: q must lie between 0 and 1: 1.5", q.approx_quantile(price_of, 1.5));
