@@ -42,7 +42,7 @@ template <class F> struct approx_count_distinct : of_sketch<F> {
 
 inline double checked_share(double q) {
   if (q >= 0 && q <= 1) return q;
-  throw detail::unplaced_error("approx_quantile(f, q): q must lie between 0 and 1: " + std::to_string(q));
+  throw detail::unplaced_error("g.approx_quantile(f, q): q must lie between 0 and 1: " + std::to_string(q));
 }
 template <class F> struct approx_quantile : of_sketch<F> {
   static constexpr const char* name = "approx_quantile";
@@ -63,7 +63,7 @@ template <class F> struct approx_quantile : of_sketch<F> {
 
 template <class N> std::int64_t checked_k(N k) {
   if constexpr (std::is_signed_v<N>)
-    if (k < 0) throw detail::unplaced_error("top_k_frequent(f, k): k must not be negative: " + std::to_string(k));
+    if (k < 0) throw detail::unplaced_error("g.top_k_frequent(f, k): k must not be negative: " + std::to_string(k));
   constexpr std::int64_t most = std::int64_t{1} << 26;  // counts and places of twice ten times as many are 32 bits wide
   return static_cast<std::uint64_t>(k) < static_cast<std::uint64_t>(most) ? static_cast<std::int64_t>(k) : most;
 }

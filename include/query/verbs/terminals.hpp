@@ -374,6 +374,7 @@ template <class Derived, class T> class terminals {
   // probability of 99%; empty of no rows.
   template <class F> requires(!std::is_arithmetic_v<F>)
   std::optional<double> approx_quantile(F f, double q, call_site at = call_site::here()) const {
+    if (!(q >= 0 && q <= 1)) detail::fail("approx_quantile", "q must lie between 0 and 1: " + std::to_string(q), at);
     if constexpr (!check::approx_quantile::number_of<F, T>()) return std::nullopt;
     else return reduce([f, q](auto g) { return g.approx_quantile(f, q); }, at, "approx_quantile");
   }
