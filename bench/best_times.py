@@ -1,4 +1,4 @@
-"""A peer's line for bench/windows, bench/asof and bench/reshaping: the best of three times, and the sum of column s by which answers are compared."""
+"""A peer's line for bench/windows, asof and reshaping: the best of three times, and the sum of column s by which answers are compared."""
 import time
 
 import polars

@@ -55,8 +55,8 @@ std::set<std::string> public_verbs() {
   const std::regex member(
       R"(^  (?:template <[^()]*?> )?(?:requires[^)]*\)\)? )?(?:static )?[A-Za-z_:<>, ]*?\b(\w+)\([^;]*\) const[^;]*\{.*)");
   for (const char* header :
-       {"chain", "verbs/composed", "verbs/grouping", "verbs/joins", "verbs/loops", "verbs/ordering", "verbs/over", "verbs/reshaping", "verbs/sequence",
-        "verbs/sets", "verbs/terminals"}) {
+       {"chain", "verbs/composed", "verbs/grouping", "verbs/joins", "verbs/loops", "verbs/ordering", "verbs/over", "verbs/reshaping",
+        "verbs/sequence", "verbs/sets", "verbs/terminals"}) {
     std::istringstream text(read(tests + "/../include/query/" + header + ".hpp"));
     bool open = false;
     std::smatch m;
