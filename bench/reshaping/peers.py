@@ -47,8 +47,8 @@ questions = {
                                lambda: by_sets(*cube(["year", "month", "shop"]))),
     "unpivot four": ("select shop, name, s from (select shop, a, b, c, d from r) unpivot (s for name in (a, b, c, d))",
                      lambda: df.unpivot(on=list("abcd"), index="shop", value_name="s")),
-    "pivot shop by month": (f"select shop, \"1\" s, * from (pivot (select shop, month, a from r) on month in {tuple(range(1, 13))} "
-                            "using sum(a) group by shop)",
+    "pivot shop by month": ("select * exclude (\"1\"), \"1\" s from (pivot (select shop, month, a from r) "
+                            f"on month in {tuple(range(1, 13))} using sum(a) group by shop)",
                             lambda: df.pivot("month", index="shop", values="a", aggregate_function="sum").rename({"1": "s"})),
 }
 

@@ -310,7 +310,7 @@ template <class Q, class T, class K, class KF> class Grouped {
 
 template <class X> inline constexpr bool is_grouped = false;
 template <class Q, class T, class K, class KF> inline constexpr bool is_grouped<Grouped<Q, T, K, KF>> = true;
-template <class Level> inline constexpr bool is_grouped<GroupedSets<Level>> = true;
+template <class Level, class T, class... P> inline constexpr bool is_grouped<GroupedSets<Level, T, P...>> = true;
 
 template <class Derived, class T> class grouping {
  public:
@@ -340,10 +340,12 @@ template <class Derived, class T> class grouping {
     if constexpr (!(check::group_by::key<F, T>() && ...)) {
       return check::after_error{};
     } else {
-      using level = Grouped<Derived, T, std::tuple<std::optional<detail::result_of<F, T>>...>, detail::key_of_set_t<F...>>;
-      std::vector<level> levels;
-      for (auto& key : sets.functions(label, at)) levels.emplace_back(self(), key, detail::key_calls{}, at, label);
-      return GroupedSets<level>(std::move(levels), at, label);
+      using by_set = Grouped<Derived, T, std::tuple<detail::result_of<F, T>...>, detail::key_of_set_t<F...>>;
+      using sets_of_rows = GroupedSets<by_set, T, detail::result_of<F, T>...>;
+      std::vector<typename sets_of_rows::level> levels;
+      for (const std::uint32_t set : sets.sets(label, at))
+        levels.push_back({by_set(self(), sets.key_of(set), detail::key_calls{}, at, label), set});
+      return sets_of_rows(std::move(levels), at, label);
     }
   }
   template <class F> auto count_by(F f, call_site at = call_site::here()) const {

@@ -17,13 +17,15 @@
 
 #include <query/detail/key_sets.hpp>
 #include <query/function.hpp>
+#include <query/group.hpp>
 #include <query/verbs/breaker.hpp>
 
 namespace query {
 
 namespace detail {
 
-// The key of a set, as a function of the row: a std::optional for each key, empty where the set leaves it out.
+// The keys of a set, as a function of the row: those that the set leaves out have the value that their type begins with, the same for all
+// rows. Groups are made of them, as numbers are found faster than std::optionals of numbers; functions of groups see the latter.
 template <class... F> struct key_of_set {
   std::tuple<F...> keys;
   std::uint32_t in_set;
@@ -40,8 +42,11 @@ template <class... F> struct key_of_set {
   }
   template <std::size_t I, class R> auto part(const R& row) const {
     const auto& key = std::get<I>(keys);
-    using P = std::optional<part_t<decltype(key(row))>>;
-    return (in_set >> I & 1u) != 0 ? P(std::in_place, key(row)) : P();
+    using X = part_t<decltype(key(row))>;
+    using V = std::conditional_t<std::is_default_constructible_v<X>, X, stored_t<X>>;
+    if ((in_set >> I & 1u) != 0) return V(as_stored<V>(key(row)));
+    if constexpr (std::is_default_constructible_v<V>) return V();
+    else ir::give_up("a list is a key that is left out");
   }
 };
 template <class... F>
@@ -56,12 +61,13 @@ template <class... F> class key_sets {
 
  public:
   key_sets(detail::key_numbers sets, F... keys) : sets_(std::move(sets)), keys_(std::move(keys)...) {}
-  // For each set, the function of the row that gives its key.
-  std::vector<detail::key_of_set_t<F...>> functions(const char* verb, detail::call_site at) const {
-    std::vector<detail::key_of_set_t<F...>> all;
-    for (const std::uint32_t set : detail::sets_of_bits(sets_, sizeof...(F), verb, at))
-      all.push_back(detail::key_of_set_t<F...>(detail::key_of_set<F...>{keys_, set}));
-    return all;
+  // Bit i of a set: key i is in it.
+  std::vector<std::uint32_t> sets(const char* verb, detail::call_site at) const {
+    return detail::sets_of_bits(sets_, sizeof...(F), verb, at);
+  }
+  // The function of the row that gives the key of a set.
+  detail::key_of_set_t<F...> key_of(std::uint32_t set) const {
+    return detail::key_of_set_t<F...>(detail::key_of_set<F...>{keys_, set});
   }
 
  private:
@@ -83,36 +89,110 @@ template <class... F> key_sets<F...> grouping_sets(std::initializer_list<std::in
   return {detail::key_numbers(sets.begin(), sets.end()), std::move(keys)...};
 }
 
+namespace agg {
+
+// The key of a group of a set as the function of the group sees it. G: recorder, traced_group.
+struct part_of_set {
+  bool there;
+  template <class P> std::optional<P> operator()(const P& p) const { return there ? std::optional<P>(p) : std::nullopt; }
+};
+template <class G, class... P> struct group_of_set : G {
+  std::uint32_t in_set;
+  auto key() const { return parts(G::key(), std::index_sequence_for<P...>{}); }
+
+ private:
+  template <class K, std::size_t... I> auto parts(const K& key, std::index_sequence<I...>) const {
+    return std::tuple(part<P>(std::get<I>(key), (in_set >> I & 1u) != 0)...);
+  }
+  template <class Plain, class X> static auto part(const X& x, bool there) {
+    if constexpr (detail::deferred<X>) {
+      return make_apply(part_of_set{there}, x);
+    } else {
+      const ir::type* t = ir::describe<std::optional<Plain>>();
+      auto& a = ir::current_arena();
+      return detail::make_twin<std::optional<Plain>>(there ? a.put(ir::op::some, t, {detail::to_node(x)}) : a.put(ir::op::null, t));
+    }
+  }
+};
+// A function of groups for those of a set.
+template <class F, class... P> struct function_of_set {
+  F f;
+  std::uint32_t in_set;
+  template <class G> requires detail::is_callable<const F&, const group_of_set<G, P...>&>
+  auto operator()(const G& g) const { return f(group_of_set<G, P...>{g, in_set}); }
+};
+// The same of groups with their rows.
+template <class F, class T, class... P> struct rows_of_set {
+  using group = Group<std::tuple<std::optional<P>...>, T>;
+  F f;
+  std::uint32_t in_set;
+  auto operator()(Group<std::tuple<P...>, T> g) const {
+    using R = detail::stored_t<std::invoke_result_t<const F&, group>>;
+    auto key = parts(g.key(), std::index_sequence_for<P...>{});
+    return R(detail::as_stored<R>(f(group(std::move(key), std::move(g).rows()))));  // what refers to the group is stored while it lives
+  }
+
+ private:
+  template <std::size_t... I> auto parts(const std::tuple<P...>& key, std::index_sequence<I...>) const {
+    return std::tuple(part_of_set{(in_set >> I & 1u) != 0}(std::get<I>(key))...);
+  }
+};
+struct itself_as_group {
+  template <class G> G operator()(G g) const { return g; }
+};
+
+}  // namespace agg
+
 namespace verbs {
 
-// rows.group_by(rollup(...)): choose what becomes of each group, as of those of one key. Level: the Grouped of a set.
+// rows.group_by(rollup(...)): choose what becomes of each group, as of those of one key. Level: the Grouped of a set of rows of T, by
+// keys of P.
 //
 // g.key() is a std::tuple of a std::optional for each key, empty where the set leaves the key out. A null of the rows has a value there:
 // of a key that gives a std::optional<V>, the part is a std::optional<std::optional<V>>.
 // Results come set by set, in the order of the sets; those of a set in any order, or with as_ordered(), before or after select, in that
 // of the groups' first rows. No rows give no groups, not even one of all rows, whose smallest value would be none: SQL gives one.
 // O(rows) for each set.
-template <class Level> class GroupedSets {
+template <class Level, class T, class... P> class GroupedSets {
  public:
-  GroupedSets(std::vector<Level> levels, call_site at, const char* label) : levels_(std::move(levels)), at_(at), label_(label) {}
+  struct level {
+    Level groups;
+    std::uint32_t in_set;
+  };
+  GroupedSets(std::vector<level> levels, call_site at, const char* label) : levels_(std::move(levels)), at_(at), label_(label) {}
 
   template <class F> auto select(F f, call_site at = call_site::here()) const {
-    return each([&](const Level& g) { return g.select(f, at); });
+    if constexpr (!detail::names_its_types<F>) {
+      return each([&](const level& l) { return l.groups.select(agg::function_of_set<F, P...>{f, l.in_set}, at); });
+    } else {
+      using group = Group<std::tuple<std::optional<P>...>, T>;
+      using check_here = check::groups;
+      if constexpr (!check_here::takes_rows<F, group>()) return check::after_error{};
+      else if constexpr (!check_here::kept<detail::stored_t<std::invoke_result_t<const F&, group>>, group>()) return check::after_error{};
+      else return each([&](const level& l) { return l.groups.select(agg::rows_of_set<F, T, P...>{f, l.in_set}, at); });
+    }
   }
   template <class... A> auto aggregate(A... a) const {
-    return each([&](const Level& g) { return g.aggregate(a...); });
+    return select([of = std::tuple<A...>(std::move(a)...)](const auto& g) {
+      return std::apply([&](const A&... x) { return std::tuple(g.key(), x(g)...); }, of);
+    }, at_);
   }
   auto count(call_site at = call_site::here()) const {
-    return each([&](const Level& g) { return g.count(at); });
+    return select([](const auto& g) { return std::tuple(g.key(), g.count()); }, at);
   }
   auto keys(call_site at = call_site::here()) const {
-    return each([&](const Level& g) { return g.keys(at); });
+    return select([](const auto& g) { return g.key(); }, at);
   }
   auto groups(call_site at = call_site::here()) const {
-    return each([&](const Level& g) { return g.groups(at); });
+    return each([&](const level& l) { return l.groups.select(agg::rows_of_set<agg::itself_as_group, T, P...>{{}, l.in_set}, at); });
   }
   template <class F> auto elements(F f, call_site at = call_site::here()) const {
-    return each([&](const Level& g) { return g.elements(f, at); });
+    if constexpr (!check::elements::value<F, T>()) {
+      return check::after_error{};
+    } else {
+      using whole = agg::rows_of_set<agg::itself_as_group, detail::result_of<F, T>, P...>;
+      return each([&](const level& l) { return l.groups.elements(f, at).select(whole{{}, l.in_set}, at).as_query(); });
+    }
   }
 
   // ---- words about how and where: of the grouping by each set.
@@ -125,8 +205,8 @@ template <class Level> class GroupedSets {
 
  private:
   template <class Change> GroupedSets with(const Change& change) const {
-    std::vector<Level> changed;
-    for (const Level& g : levels_) changed.push_back(change(g));
+    std::vector<level> changed;
+    for (const level& l : levels_) changed.push_back({change(l.groups), l.in_set});
     return GroupedSets(std::move(changed), at_, label_);
   }
   template <class Make> auto each(const Make& make) const {
@@ -142,7 +222,7 @@ template <class Level> class GroupedSets {
     }
     return all;
   }
-  std::vector<Level> levels_;  // never none
+  std::vector<level> levels_;  // never none
   call_site at_;
   const char* label_;
 };
