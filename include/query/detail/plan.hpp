@@ -252,7 +252,7 @@ struct logical : std::enable_shared_from_this<logical> {
   std::shared_ptr<const void> source;      // owner of a source's rows or of a captured container
   void (*view)(const void* source, row_block& out) = nullptr;                       // source_rows, source_columns
   std::unique_ptr<row_stream> (*open)(const void* source) = nullptr;                // source_stream
-  std::shared_ptr<const void> options;     // source_file: what src/data needs to open it
+  std::shared_ptr<const void> options;     // source_file: what src/data needs to open it; asof_join: its asof_options
   const ir::type* key = nullptr;           // group_by, join, distinct, sets, partition: the key's type
   aggregate_calls aggregate;               // group_by, aggregate, group_join
   key_calls keys;                          // keyed verbs: custom equality and hash
