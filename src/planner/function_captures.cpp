@@ -46,7 +46,8 @@ captured_list captured_collections(const logical& n, const detail::user_function
     if (std::none_of(all.begin(), all.end(), [&](const auto& known) { return known->slot == c->slot; })) {
       // Settings of what is captured by value were taken over when the query was written.
       if (!detail::covers(settings, c->settings))
-        detail::fail(n.label, "a query captured by reference has a session, stop token or timeout of its own; capture it by value", n.where);
+        detail::fail(n.label, "a query captured by reference has a session, stop token or timeout of its own; capture it by value",
+                     n.where);
       all.push_back(c);
     }
   return all;
