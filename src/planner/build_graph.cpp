@@ -191,7 +191,8 @@ class builder {
     if (!probed_.insert(&n).second && known_.joins.insert(&n).second) again_ = true;
     return known_.joins.contains(&n);
   }
-  // The pairs of a join with several readers are a table, as the rows of other verbs are. What depends on a loop's rows has one reader.
+  // The pairs of a join with several readers are a table, as the rows of other verbs are. In a loop, what depends on its rows is built for
+  // each reader: such a join stays a stage of it.
   plan_walk<void> begin_with_pairs(const logical& n, branch& b) {
     if (const auto it = made_.find(&n); it != made_.end()) {
       if (ordered_ && known_.in_order.insert(&n).second) again_ = true;
