@@ -10,8 +10,9 @@
 #include <query/errors.hpp>
 
 #include "ir/analysis.hpp"
-#include "ir/device_function.hpp"
+#include "planner/function_captures.hpp"
 #include "planner/interpretation.hpp"
+#include "planner/known_sizes.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
 #include "planner/plan_walk.hpp"
@@ -26,22 +27,16 @@ const ir::type* vertex::row() const { return node ? node->row : inputs.front().r
 
 namespace {
 
-// must_trace throws what tracing said; the plan knows where the function stands.
-ir::traced trace_of(const logical& n, const detail::user_function& f) {
-  try {
-    return f.trace();
-  } catch (const detail::unplaced_error& e) {
-    // Each then_by of a sort has a place of its own.
-    const auto i = static_cast<std::size_t>(&f - n.functions.data());
-    const bool own = i < n.order.size() && !n.order[i].verb.empty();
-    detail::fail(own ? n.order[i].verb : n.label, std::string(f.role) + ": " + e.what(), own ? n.order[i].where : n.where);
-  }
-}
+// What is known of a verb only when all of its readers have been seen.
+struct readers_found {
+  std::set<const void*> in_order;            // several read it, and one of them wants LINQ's order (known_as)
+  std::unordered_set<const logical*> joins;  // their pairs have several readers: a table, each pair made once
+};
 
 class builder {
  public:
-  // `in_order`: what some reader wants in LINQ's order, of verbs that several read (known_as). An earlier builder found it.
-  builder(machine_graph& g, const plan_options& o, std::set<const void*>& in_order) : graph_(g), options_(o), in_order_(in_order) {}
+  // `known`: what an earlier builder of the same graph found.
+  builder(machine_graph& g, const plan_options& o, readers_found& known) : graph_(g), options_(o), known_(known) {}
 
   branch result_of(const pipe& p) { return run(build(p)); }
   void separate_result() {
@@ -78,7 +73,7 @@ class builder {
           ordered_ = ordered_ || n->ordered;
         steps.push_back({p, ordered_});
         p = &origin;
-      } else if (is_probe(*p->node)) {
+      } else if (is_probe(*p->node) && !has_several_readers(*p->node)) {
         stage s = co_await probe_of(*p->node);
         steps.push_back({p, ordered_, std::move(s)});
         p = &p->node->inputs[steps.back().probe->build_left ? 1 : 0];
@@ -116,6 +111,10 @@ class builder {
         b.source = &n;
         break;
       case verb::do_while: b.table = co_await make_loop(n); break;
+      case verb::join:
+        if (is_probe(n)) co_await begin_with_pairs(n, b);
+        else b.table = co_await make_vertex(n);
+        break;
       default: b.table = co_await make_vertex(n);
     }
   }
@@ -187,18 +186,45 @@ class builder {
     b.row = s.join->row;
     b.stages.push_back(std::move(s));
   }
-  // Rows of a pipe without filters or growth, if that is known before it runs.
-  static std::optional<std::uint64_t> length_of(const pipe& end) {
-    const pipe* p = &end;
-    for (; p->native; p = &p->native->origin)
-      if (!p->native->keeps_position()) return std::nullopt;
-    const logical& n = *p->node;
-    if (!n.view) return std::nullopt;
-    detail::row_block b;
-    n.view(n.source.get(), b);
-    return b.n;
+  // Has this join several readers? Each would probe its hash table, and those of all joins below. The second tells.
+  bool has_several_readers(const logical& n) {
+    if (!probed_.insert(&n).second && known_.joins.insert(&n).second) again_ = true;
+    return known_.joins.contains(&n);
   }
-
+  // The pairs of a join with several readers are a table, as the rows of other verbs are. In a loop, what depends on its rows is built for
+  // each reader: such a join stays a stage of it.
+  plan_walk<void> begin_with_pairs(const logical& n, branch& b) {
+    if (const auto it = made_.find(&n); it != made_.end()) {
+      if (ordered_ && known_.in_order.insert(&n).second) again_ = true;
+      b.table = it->second;
+      co_return;
+    }
+    const bool outer_order = ordered_;
+    if (known_.in_order.contains(&n)) ordered_ = true;
+    else if (ordered_) known_.in_order.insert(&n);
+    std::vector<binding> outer = take_captures();
+    stage probe = co_await probe_of(n);
+    b = co_await build(n.inputs[probe.build_left ? 1 : 0]);
+    co_await add_probe(std::move(probe), b);
+    ordered_ = outer_order;
+    if (!depends_on_loop(b)) {
+      vertex* v = add_vertex();
+      v->inputs.push_back(std::move(b));
+      v->captures = take_captures();
+      finish(*v);
+      made_[&n] = v;
+      b = branch{};
+      b.table = v;
+      b.row = n.row;
+    }
+    for (const binding& c : outer)
+      if (std::none_of(captures_.begin(), captures_.end(), [&](const binding& x) { return x.slot == c.slot; })) captures_.push_back(c);
+  }
+  bool depends_on_loop(const branch& b) const {
+    std::set<std::uint64_t> slots;
+    add_slots(b, slots);
+    return !slots.empty() || std::any_of(captures_.begin(), captures_.end(), [](const binding& c) { return !c.table->slots.empty(); });
+  }
   static bool keeps_order(verb v) {
     switch (v) {
       case verb::concat: case verb::zip: case verb::take: case verb::skip: case verb::take_while: case verb::skip_while:
@@ -256,7 +282,7 @@ class builder {
 
   plan_walk<vertex*> make_vertex(const logical& n) {
     if (auto it = made_.find(known_as(n)); it != made_.end()) {  // common subplans run once
-      if (ordered_ && keeps_order(n.what) && in_order_.insert(known_as(n)).second) again_ = true;
+      if (ordered_ && keeps_order(n.what) && known_.in_order.insert(known_as(n)).second) again_ = true;
       vertex* v = it->second;
       if (v->node->what != verb::cached) v->ordered = v->ordered || ordered_;
       else check(n);
@@ -265,8 +291,8 @@ class builder {
     }
     check(n);
     const bool outer_order = ordered_;
-    if (in_order_.contains(known_as(n)) || !n.checkpoint.empty()) ordered_ = true;  // files serve every reader
-    else if (ordered_) in_order_.insert(known_as(n));
+    if (known_.in_order.contains(known_as(n)) || !n.checkpoint.empty()) ordered_ = true;  // files serve every reader
+    else if (ordered_) known_.in_order.insert(known_as(n));
     const bool ordered = ordered_;
     ordered_ = ordered_ && keeps_order(n.what);
     std::vector<binding> outer = take_captures();
@@ -359,27 +385,9 @@ class builder {
     co_return v;
   }
 
-  // Captured collections: those copied into the function, and those that its trace names (captures by reference).
-  using captured = std::vector<std::shared_ptr<const detail::capture>>;
-  captured all_captures(const logical& n, const detail::user_function& f) const {
-    check_device_form(n, f);
-    // Copies of the function tell what it captured by value, its trace what it captured by reference.
-    captured all = f.captures;
-    const detail::capture_recorder recorder;
-    (void)trace_of(n, f);
-    for (const auto& c : recorder.found())
-      if (std::none_of(all.begin(), all.end(), [&](const auto& known) { return known->slot == c->slot; })) {
-        // Settings of what is captured by value were taken over when the query was written.
-        if (!detail::covers(options_.settings, c->settings))
-          detail::fail(n.label, "a query captured by reference has a session, stop token or timeout of its own; capture it by value",
-                       n.where);
-        all.push_back(c);
-      }
-    return all;
-  }
   // Those that are yet to be bound to a table.
-  captured unbound(const logical& n, const detail::user_function& f) const {
-    captured some = all_captures(n, f);
+  captured_list unbound(const logical& n, const detail::user_function& f) const {
+    captured_list some = captured_collections(n, f, options_.settings);
     std::erase_if(some, [&](const auto& c) { return c->owner || is_bound(*c); });
     return some;
   }
@@ -403,16 +411,6 @@ class builder {
     if (t->slots.empty()) bound_[c.slot] = t;
   }
 
-  // What a device function was compiled for is compared with the host's records on machines without a GPU too.
-  static void check_device_form(const logical& n, const detail::user_function& f) {
-    if (!f.on_device) return;
-    const ir::traced call = f.on_device(*f.device);
-    if (const std::string different = ir::layout_difference(*f.device, call.root); !different.empty())
-      detail::fail(n.label,
-                   std::string(f.role) + ": the device function " + detail::function_of(*f.device).symbol +
-                       " was made for other records: " + different,
-                   n.where);
-  }
   void check(const logical& n) const {
     if (n.ordered_to == query::engine::gpu && !options_.gpu_status.empty())
       detail::fail("on", n.label + " is ordered to the GPU: " + options_.gpu_status +
@@ -447,7 +445,8 @@ class builder {
   std::vector<std::uint64_t> open_slots_;
   std::vector<vertex*> order_;
   std::map<const void*, vertex*> made_;
-  std::set<const void*>& in_order_;
+  readers_found& known_;
+  std::unordered_set<const logical*> probed_;
   bool again_ = false;
   std::map<std::tuple<const logical*, const detail::segment*, bool>, vertex*> tables_;
   std::map<std::uint64_t, vertex*> bound_;
@@ -456,7 +455,7 @@ class builder {
 
  public:
   const std::vector<vertex*>& order() const { return order_; }
-  // A verb was built before it was known that another reader wants its rows in order: the graph is to be built anew.
+  // A verb was built before it was known how others read it: the graph is to be built anew.
   bool again() const { return again_; }
 };
 
@@ -467,10 +466,10 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
   g->root = root;
   g->terminal = std::move(terminal);
   g->no_gpu = options.gpu_status;
-  std::set<const void*> in_order;
+  readers_found known;
   for (bool again = true; again;) {
     g->vertices.clear();
-    builder b(*g, options, in_order);
+    builder b(*g, options, known);
     g->result = b.result_of(root);
     g->captures = b.take_captures();
     if (options.separate_result && !g->result.stages.empty()) b.separate_result();

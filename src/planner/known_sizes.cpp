@@ -37,6 +37,14 @@ std::uint64_t most_rows(const branch& b, int depth) {
 
 }  // namespace
 
+std::optional<std::uint64_t> length_of(const pipe& end) {
+  const pipe* p = &end;
+  for (; p->native; p = &p->native->origin)
+    if (!p->native->keeps_position()) return std::nullopt;
+  if (!p->node->view) return std::nullopt;
+  return rows_there(*p->node);
+}
+
 std::uint64_t most_rows(const branch& b) { return most_rows(b, 0); }
 
 bool is_small(const vertex& table, std::uint64_t most_bytes) {

@@ -1,13 +1,17 @@
-// How many rows a branch begins with, as far as sources and limits tell before anything has run.
+// How many rows there are, as far as sources and limits tell before anything has run.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "planner/machine_graph.hpp"
 
 namespace query::planner {
 
-// At most, but for verbs that multiply rows; ~0: nobody knows.
+// Of a pipe without filters or growth over a source that is here; null: nobody knows.
+std::optional<std::uint64_t> length_of(const pipe& end);
+
+// That a branch begins with. At most, but for verbs that multiply rows; ~0: nobody knows.
 std::uint64_t most_rows(const branch& b);
 
 // Rows of a source that is here, with what is made of each: a table of so many bytes at most.

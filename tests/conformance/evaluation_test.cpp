@@ -83,6 +83,60 @@ CONFORMS(evaluation, a_shared_part_is_computed_once, "join", "concat", "broadcas
   expect_calls("join with itself", std::ssize(rows), [&] { shared.join(shared, key, key).to_vector(); });
 }
 
+// The readers of a join's pairs share them: its functions are called as often as for one reader.
+void expect_pairs_shared(const char* join, const query::Query<tick>& pairs) {
+  SCOPED_TRACE(join);
+  calls = 0;
+  const std::int64_t n = pairs.count();
+  const std::int64_t once = calls;
+  const auto id = [](auto t) { return t.id; };
+  const auto amount = [](auto t) { return t.amount; };
+  const auto left = [](auto a, auto) { return a; };
+  const auto rows_of = [&](const char* what, std::int64_t rows, auto reads) {
+    expect_calls(what, once, [&] { EXPECT_EQ(reads.count(), rows); });
+    expect_calls(what, once, [&] { EXPECT_EQ(std::ssize(reads.to_vector()), rows); });
+  };
+  rows_of("join", n, pairs.join(pairs, id, id, left));
+  rows_of("left_join", n, pairs.left_join(pairs, id, id, left));
+  rows_of("full_join", n, pairs.full_join(pairs, id, id, [](auto a, auto) { return a->id; }));
+  rows_of("semi_join", n, pairs.semi_join(pairs, id, id));
+  rows_of("anti_join", 0, pairs.anti_join(pairs, id, id));
+  rows_of("asof_join", n, pairs.asof_join(pairs, id, id, amount, amount));
+  rows_of("join_where", n, pairs.join_where(pairs, [](auto a, auto b) { return a.id == b.id; }, left));
+  rows_of("zip", n, pairs.zip(pairs, left));
+  rows_of("concat", 2 * n, pairs.concat(pairs));
+  rows_of("union_with", n, pairs.union_with(pairs));
+  const auto third = [](auto t) { return t.id % 3 == 0; };
+  rows_of("row-wise readers", n, pairs.where(third).concat(pairs.where([](auto t) { return t.id % 3 != 0; })));
+  rows_of("joins of joins", n, pairs.join(pairs, id, id, left).join(pairs.semi_join(pairs, id, id), id, id, left));
+  const auto all = query::broadcast(pairs.take(5).select(amount));
+  rows_of("captured", n, pairs.select([all](auto t) { return all.sum(t, [](auto, auto x) { return x; }); }));
+}
+
+CONFORMS(evaluation, pairs_of_a_join_with_several_readers_are_made_once, "join", "left_join", "right_join", "full_join", "semi_join",
+         "anti_join", "asof_join", "join_where") {
+  if (in_processes(e)) return;  // calls are counted in each process
+  for (const auto* d : {&small_ticks()[0], &small_ticks()[1], &small_ticks()[5]}) {
+    SCOPED_TRACE(d->name);
+    const auto q = source(e, d->rows);
+    const auto id = [](auto t) { return t.id; };
+    const auto amount = [](auto t) { return t.amount; };
+    const auto pair = counted([](const tick& a, const tick& b) { return tick{a.id, b.key, a.amount, b.price}; });
+    const auto left_pair = counted([](const tick& a, const std::optional<tick>& b) { return tick{a.id, b->key, a.amount, b->price}; });
+    const auto right_pair = counted([](const std::optional<tick>& a, const tick& b) { return tick{a->id, b.key, a->amount, b.price}; });
+    const auto full_pair =
+        counted([](const std::optional<tick>& a, const std::optional<tick>& b) { return tick{a->id, b->key, a->amount, b->price}; });
+    expect_pairs_shared("join", q.join(q, id, id, pair));
+    expect_pairs_shared("left_join", q.left_join(q, id, id, left_pair));
+    expect_pairs_shared("right_join", q.right_join(q, id, id, right_pair));
+    expect_pairs_shared("full_join", q.full_join(q, id, id, full_pair));
+    expect_pairs_shared("semi_join", q.semi_join(q, counted([](const tick& t) { return t.id; }), id));
+    expect_pairs_shared("anti_join", q.anti_join(q.take(0), counted([](const tick& t) { return t.id; }), id));
+    expect_pairs_shared("asof_join", q.asof_join(q, id, id, amount, amount, left_pair));
+    expect_pairs_shared("join_where", q.join_where(q, [](auto a, auto b) { return a.id == b.id; }, pair));
+  }
+}
+
 CONFORMS(evaluation, for_each_runs_each_row_exactly_once, "for_each") {
   expect_calls("for_each", std::ssize(many_ticks()), [&] { source(e, many_ticks()).for_each([](const tick&) { ++calls; }); });
 }
