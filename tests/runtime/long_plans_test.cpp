@@ -248,7 +248,7 @@ TEST(long_plans, slices_shuffles_and_types) {
               {"of_type", [](const rows& q, int) -> rows {
                 return q.select([](const int& x) { return std::variant<int, double>(x); }).of_type<int>();
               }}},
-             many / 25);
+             many / 50);
 }
 
 TEST(long_plans, windows_and_best_rows_of_groups) {
@@ -273,7 +273,7 @@ TEST(long_plans, join_where) {
               {"of every pair", [](const rows& q, int) -> rows {
                 return q.join_where(query::from(three), [](const int& a, const int& b) { return a == b; }, first_of_two);
               }}},
-             many / 25);
+             many / 50);
 }
 
 TEST(long_plans, asof_join) {
@@ -291,7 +291,7 @@ TEST(long_plans, zip_of_three_and_four) {
               {"second", [=](const rows& q, int) -> rows { return r.zip(q, r, [](auto, auto b, auto) { return b; }); }},
               {"third", [=](const rows& q, int) -> rows { return r.zip(r, q, [](auto, auto, auto c) { return c; }); }},
               {"of four", [=](const rows& q, int) -> rows { return q.zip(r, r, r, [](auto a, auto, auto, auto) { return a; }); }}},
-             many / 25);
+             many / 50);
 }
 
 TEST(long_plans, partitions) {
@@ -300,7 +300,7 @@ TEST(long_plans, partitions) {
               {"apply_all", [=](const rows& q, int) -> rows { return q.apply_all(copied); }},
               {"hash_partitioned_by", [=](const rows& q, int) -> rows { return q.hash_partitioned_by(itself, 2).apply(copied); }},
               {"range_partitioned_by", [=](const rows& q, int) -> rows { return q.range_partitioned_by(itself, 2).apply(copied); }}},
-             many / 25);
+             many / 50);
 }
 
 TEST(long_plans, do_while) {
