@@ -239,10 +239,12 @@ CONFORMS(stored_views, of_rows_beside_each_other_are_values, "asof_join", "join_
   const auto of = [](row d) { return std::pair(std::string_view(d.text), d.id); };
   over_each_source(e, [&](const query::Query<document>& all) {
     const query::Query<document> q = all.take(40);
-    const auto nearest = [](const document& a, const std::optional<document>& b) { return std::pair(std::string_view(b->text), a.id); };
+    using other = const std::optional<document>&;
+    const auto nearest = [](row a, other b) { return std::pair(std::string_view(b->text), a.id); };
     EXPECT_ROWS(q.asof_join(q, view, view, id, id, nearest).to_vector(), pairs);
-    EXPECT_ROWS(q.asof_join(q, id, id, [](row a, const std::optional<document>&) -> const std::string& { return a.text; }).to_vector(), texts);
-    EXPECT_ROWS(q.join_where(q, [](const auto& a, const auto& b) { return a.text == b.text; }, [=](row, row b) { return of(b); }).to_vector(), pairs);
+    EXPECT_ROWS(q.asof_join(q, id, id, [](row a, other) -> const std::string& { return a.text; }).to_vector(), texts);
+    const auto same_text = [](const auto& a, const auto& b) { return a.text == b.text; };
+    EXPECT_ROWS(q.join_where(q, same_text, [=](row, row b) { return of(b); }).to_vector(), pairs);
     EXPECT_ROWS(q.join_where(q, [=](const document& a, const document& b) { return view(a) == view(b); },
                              [](const document&, const document& b) { return b.text.c_str(); }).to_vector(),
                 texts);
