@@ -2,6 +2,7 @@
 // verb that takes a function.
 #include <array>
 #include <limits>
+#include <variant>
 
 #include "conformance/checking.hpp"
 #include "conformance/compare.hpp"
@@ -137,6 +138,32 @@ CONFORMS(checked_division, pairs_and_runs, "join", "left_join", "group_join", "s
   EXPECT_MESSAGE("take_while: division by zero", q.take_while([](auto x) { return 6 / x < 100; }).to_vector());
   EXPECT_MESSAGE("skip_while: division by zero", q.skip_while([](auto x) { return 6 / x < 100; }).to_vector());
   EXPECT_ROWS(q.take_while([](auto x) { return 6 / x < 5; }).to_vector(), std::vector<std::int64_t>{3});  // stops before the zero
+}
+
+// Verbs that engines other than the CPU leave to it: there, a session checks where it is asked to.
+CONFORMS(checked_division, nearest_rows_conditions_windows_and_variants, "asof_join", "join_where", "zip", "over", "of_type") {
+  engine_config c = checks(e);
+  if (e.accelerate) c.session = query::Session({.checked = true});
+  const auto q = source(c, few), r = source(c, right);
+  EXPECT_MESSAGE("asof_join: division by zero", q.asof_join(right, divide, itself).to_vector());
+  EXPECT_MESSAGE("asof_join: division by zero", r.asof_join(few, itself, divide).to_vector());
+  EXPECT_MESSAGE("asof_join: division by zero", q.asof_join(right, divide, itself, itself, itself).to_vector());
+  EXPECT_MESSAGE("asof_join: division by zero", r.asof_join(few, itself, itself, itself, divide).to_vector());
+  EXPECT_MESSAGE("asof_join: division by zero", q.asof_join(right, itself, itself, [](auto a, auto) { return 6 / a; }).to_vector());
+  EXPECT_MESSAGE("join_where: division by zero", q.join_where(right, [](auto a, auto b) { return 6 / a > b; }).to_vector());
+  EXPECT_MESSAGE("join_where: division by zero", r.join_where(few, [](auto a, auto b) { return a < 6 / b; }).to_vector());
+  const auto not_above = [](auto a, auto b) { return a <= b; };
+  EXPECT_MESSAGE("join_where: division by zero", q.join_where(right, not_above, [](auto a, auto b) { return b / a; }).to_vector());
+  EXPECT_MESSAGE("zip: division by zero", q.zip(few, few, [](auto a, auto, auto c) { return a / c; }).to_vector());
+  EXPECT_MESSAGE("zip: division by zero", q.zip(few, few, few, [](auto a, auto, auto, auto d) { return a / d; }).to_vector());
+  // Keys of windows are called as compiled, too.
+  const auto key = [](auto x) __attribute__((no_sanitize("undefined"))) { return 6 / x; };
+  EXPECT_MESSAGE("over: division by zero", q.over(key).take(1).to_vector());
+  EXPECT_MESSAGE("over: division by zero", q.over().order_by(key).take(1).to_vector());
+  EXPECT_MESSAGE("top: division by zero", q.group_by([](auto x) { return x % 2; }).top(1, key).to_vector());
+  const std::vector<std::variant<std::int64_t, double>> either{std::int64_t{1}, 0.0, std::int64_t{0}};
+  EXPECT_MESSAGE("select: division by zero", source(c, either).of_type<std::int64_t>().select(divide).to_vector());
+  EXPECT_ROWS(r.zip(few, few, [](auto a, auto b, auto) { return b / a; }).to_vector(), (std::vector<std::int64_t>{3, 0}));
 }
 
 // Engines that compile functions check those of a map only where the session does.

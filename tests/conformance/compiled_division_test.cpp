@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <variant>
 
 #include "conformance/checking.hpp"
 #include "conformance/compare.hpp"
@@ -145,6 +146,35 @@ CONFORMS(compiled_division, windows_over_groups, "over") {
   EXPECT_MESSAGE("over: division by zero", q.over().order_by(itself).select(by_number).to_vector());
   EXPECT_MESSAGE("over: division by zero", q.over(parity).select([](const number&, auto w) { return w.sum(divide); }).to_vector());
   EXPECT_MESSAGE("over: division by zero", q.over(divide).select([](const number&, auto w) { return w.size(); }).to_vector());
+  EXPECT_MESSAGE("over: division by zero", q.over().order_by(divide).take(1).to_vector());
+  EXPECT_MESSAGE("over: division by zero", q.over(parity).where([](const number& x, const auto&) { return even(x); }).to_vector());
+  EXPECT_MESSAGE("over: division by zero", q.over().select([](const number&, auto w) { return w.lag(divide, 1); }).to_vector());
+  EXPECT_MESSAGE("over: division by zero", q.over().select([](const number&, auto w) { return w.rolling(2).max(divide); }).to_vector());
+  EXPECT_MESSAGE("top: division by zero", q.group_by(parity).top(1, divide).to_vector());
+}
+
+CONFORMS(compiled_division, nearest_rows_conditions_and_variants, "asof_join", "join_where", "zip", "of_type", "shuffle") {
+  const auto q = checked(e), r = checked(e, right);
+  EXPECT_MESSAGE("asof_join: division by zero", q.asof_join(right, divide, itself).to_vector());
+  EXPECT_MESSAGE("asof_join: division by zero", r.asof_join(few, itself, divide).to_vector());
+  EXPECT_MESSAGE("asof_join: division by zero", q.asof_join(right, divide, itself, itself, itself).to_vector());
+  EXPECT_MESSAGE("asof_join: division by zero", r.asof_join(few, itself, itself, itself, divide).to_vector());
+  EXPECT_MESSAGE("asof_join: division by zero",
+                 q.asof_join(right, itself, itself, [](const number& a, const std::optional<number>&) { return divide(a); }).to_vector());
+  EXPECT_MESSAGE("join_where: division by zero",
+                 q.join_where(right, [](const number& a, const number& b) { return divide(a) > b; }).to_vector());
+  EXPECT_MESSAGE("join_where: division by zero",
+                 r.join_where(few, [](const number& a, const number& b) { return a < divide(b); }).to_vector());
+  EXPECT_MESSAGE("join_where: division by zero", q.join_where(right, [](auto a, auto b) { return a <= b; },
+                                                              [](const number& a, const number& b) { return quotient(b, a); }).to_vector());
+  EXPECT_MESSAGE("zip: division by zero",
+                 q.zip(few, few, [](const number& a, const number&, const number& c) { return quotient(a, c); }).to_vector());
+  EXPECT_MESSAGE("zip: division by zero", q.zip(few, few, few, [](const number& a, const number&, const number&, const number& d) {
+    return quotient(a, d);
+  }).to_vector());
+  const std::vector<std::variant<number, double>> either{number{1}, 0.0, number{0}};
+  EXPECT_MESSAGE("select: division by zero", source(checking(e), either).of_type<number>().select(divide).to_vector());
+  EXPECT_MESSAGE("select: division by zero", q.shuffle(1).select(divide).to_vector());
 }
 
 CONFORMS(compiled_division, own_orders_equalities_and_hashes, "order_by", "distinct", "to_map", "to_lookup", "contains", "sequence_equal") {

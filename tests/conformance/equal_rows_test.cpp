@@ -78,5 +78,23 @@ CONFORMS(equal_rows, the_first_is_the_key_of_its_group, "group_by", "group_by.se
   }
 }
 
+CONFORMS(equal_rows, stay_in_windows_and_beside_each_other, "over", "group_by.top", "join_where", "slice", "shuffle") {
+  const auto itself = [](auto x) { return x; };
+  for (const zeros& v : all_zeros()) {
+    const auto q = source(e, v).reverse();
+    const zeros wanted = firsts(reversed(v));
+    EXPECT_BITS(q.over(itself).take(1).to_vector(), wanted);
+    EXPECT_BITS(q.group_by(itself).top(1, [](auto) { return 1; }).to_vector(), wanted);
+    EXPECT_BITS(q.slice(1, -1).distinct().to_vector(), firsts(v.size() < 3 ? zeros() : zeros(v.rbegin() + 1, v.rend() - 1)));
+    EXPECT_BITS(q.shuffle(5).distinct().to_vector(), firsts(q.shuffle(5).to_vector()));
+    zeros of_first;
+    for (const double x : reversed(v)) of_first.push_back(*std::find(wanted.begin(), wanted.end(), x));
+    EXPECT_BITS(q.over(itself).select([=](auto, auto w) { return w.first(itself); }).to_vector(), of_first);
+  }
+  const zeros v = {0.0, -0.0, 1};
+  const auto pairs = source(e, v).join_where(v, [](auto a, auto b) { return a == b; }, [](auto, auto b) { return b; });
+  EXPECT_BITS(pairs.to_vector(), (zeros{0.0, -0.0, 0.0, -0.0, 1}));
+}
+
 }  // namespace
 }  // namespace conformance

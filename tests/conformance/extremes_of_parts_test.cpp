@@ -60,6 +60,23 @@ CONFORMS(extremes_of_parts, are_the_same_in_groups, "min_by", "reduce", "group_b
   });
 }
 
+CONFORMS(extremes_of_parts, are_the_same_in_windows, "over", "group_by.top") {
+  using pair = std::pair<double, int>;
+  as_sorts<pair>(e, {{nan, 1}, {1, 3}, {2, 9}, {nan, 0}}, [](const auto& q, const pair& least, const pair& most) {
+    const auto best = [](auto, auto w) { return std::array{w.min(itself), w.arg_min(itself), w.max(itself)}; };
+    EXPECT_EQ(text(q.over().select(best).first()), text(std::array{least, least, most}));
+    const auto so_far = [](auto, auto w) { return std::array{w.cum_min(itself), w.cum_max(itself)}; };
+    EXPECT_EQ(text(q.over().select(so_far).last()), text(std::array{least, most}));
+    const auto near = [](auto, auto w) { return std::array{*w.rows(-9, 9).min(itself), *w.rows(-9, 9).max(itself)}; };
+    EXPECT_EQ(text(q.over().select(near).first()), text(std::array{least, most}));
+    EXPECT_EQ(text(q.over().select([](auto, auto w) { return w.rolling(4).max(itself); }).last()), text(most));
+    EXPECT_EQ(text(q.group_by([](auto) { return 1; }).top(1, itself).to_vector()), text(std::vector{most}));
+    const auto traced = q.over().order_by(itself).select([](auto, auto w) { return w.rank(); });
+    const auto named = q.over().order_by([](const pair& p) { return p; }).select([](auto, auto w) { return w.rank(); });
+    EXPECT_EQ(traced.to_vector(), named.to_vector());
+  });
+}
+
 // Equal values: the first row, as ever.
 CONFORMS(extremes_of_parts, of_equals_are_the_first, "min_by", "max_by") {
   using row = std::pair<int, double>;

@@ -1,5 +1,7 @@
 // A few rows of 64 KiB ask for little more memory than they have: buffers begin by bytes, not by numbers of rows.
 #include <array>
+#include <span>
+#include <variant>
 
 #include "conformance/compare.hpp"
 #include "conformance/engines.hpp"
@@ -119,6 +121,65 @@ CONFORMS(few_large_rows, of_states_need_little_memory, "min_by", "max_by", "redu
   check_both("count_by", [&](const auto& q) { EXPECT_EQ(q.count_by(itself).count(), 3); });
   check_both("last", [](const auto& q) { EXPECT_EQ(q.last(), pages()[2]); });
   check_both("skip_last", [](const auto& q) { EXPECT_EQ(q.skip_last(1).to_vector().size(), 2u); });
+}
+
+// No QUERY_RECORD: nothing traces the 65,528 bytes one by one.
+struct Sheet {
+  std::int64_t id = 0;
+  std::array<std::uint8_t, 65528> bytes{};
+  bool operator==(const Sheet&) const = default;
+};
+const std::vector<Sheet>& sheets() {
+  static const std::vector<Sheet> three{Sheet{2, {}}, Sheet{1, {1}}, Sheet{0, {2}}};
+  return three;
+}
+
+// Verbs that are made of others, or search sorted rows.
+CONFORMS(few_large_rows, in_verbs_made_of_others_need_little_memory, "slice", "shuffle", "over", "group_by.top", "asof_join", "join_where",
+         "zip", "of_type", "chunk", "window", "hash_partitioned_by", "range_partitioned_by", "apply") {
+  using rows = query::Query<Sheet>;
+  const auto check_both = [&](const char* verb, auto run) {
+    check_small(e, verb, [&](const auto&, query::Session& s) {
+      const rows q = query::from(sheets()).in(s);
+      run(q, q);
+      run(rows(query::generate([i = std::size_t{0}]() mutable { return i < 3 ? std::optional(sheets()[i++]) : std::nullopt; }).in(s)), q);
+    });
+  };
+  const auto number = [](const Sheet& p) { return p.id; };
+  const auto nearest = [](const Sheet& a, const std::optional<Sheet>& b) { return b ? *b : a; };
+  const auto sheets_of = [](const rows& q) { return std::ssize(q.to_vector()); };
+  check_both("slice", [&](const rows& q, const rows&) {
+    EXPECT_EQ(sheets_of(q.slice(0, 2)) + sheets_of(q.slice(-2)) + sheets_of(q.slice(-2, 5)) + sheets_of(q.slice(1, -1)), 7);
+  });
+  check_both("shuffle", [&](const rows& q, const rows&) { EXPECT_EQ(sheets_of(q.shuffle(3)), 3); });
+  check_both("over", [&](const rows& q, const rows&) {
+    EXPECT_EQ(q.over(number).select([](const Sheet& p, const auto&) { return p; }).to_vector(), sheets());
+    const auto before = [](const Sheet&, const auto& w) { return w.lag([](const Sheet& p) { return p; }); };
+    EXPECT_EQ(q.over().select(before).to_vector()[1], sheets()[0]);
+    EXPECT_EQ(sheets_of(q.over(number).take(1)), 3);
+  });
+  check_both("group_by.top", [&](const rows& q, const rows&) { EXPECT_EQ(q.group_by(number).top(1, number).to_vector(), sheets()); });
+  check_both("asof_join", [&](const rows& q, const rows& r) {
+    EXPECT_EQ(q.asof_join(r, number, number, nearest).to_vector(), sheets());
+    EXPECT_EQ(r.asof_join(q, number, number, number, number, nearest).to_vector(), sheets());
+  });
+  check_both("join_where", [&](const rows& q, const rows& r) {
+    const auto right = [](const Sheet&, const Sheet& b) { return b; };
+    EXPECT_EQ(sheets_of(q.join_where(r, [](const Sheet& a, const Sheet& b) { return a.id <= b.id; }, right)), 6);
+  });
+  check_both("zip of three", [](const rows& q, const rows& r) {
+    EXPECT_EQ(q.zip(r, q, [](const Sheet&, const Sheet&, const Sheet& c) { return c; }).to_vector(), sheets());
+  });
+  check_both("of_type", [](const rows& q, const rows&) {
+    EXPECT_EQ(q.select([](const Sheet& p) { return std::variant<int, Sheet>(p); }).of_type<Sheet>().to_vector(), sheets());
+  });
+  check_both("lists", [](const rows& q, const rows&) {
+    EXPECT_EQ(q.chunk(2).to_vector().size() + q.window(2).to_vector().size(), 4u);
+  });
+  check_both("partitions", [&](const rows& q, const rows&) {
+    const auto same = [](std::span<const Sheet> r) { return r; };
+    EXPECT_EQ(sheets_of(q.hash_partitioned_by(number, 2).apply(same)) + sheets_of(q.range_partitioned_by(number, 2).apply(same)), 6);
+  });
 }
 
 // Nobody knows how many rows a generator has: not even where memory has no limit do three of them ask for much.

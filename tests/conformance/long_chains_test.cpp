@@ -1,6 +1,9 @@
 // Chains of verbs that are grown in loops: longer than stages call each other, concatenations and unions that become one vertex.
 #include <algorithm>
+#include <functional>
+#include <span>
 #include <string>
+#include <variant>
 
 #include "conformance/engines.hpp"
 #include "conformance/naive.hpp"
@@ -130,6 +133,47 @@ CONFORMS(long_chains, more_joins_than_call_each_other, "join") {
   auto given = q.to_vector();
   std::sort(given.begin(), given.end());
   EXPECT_ROWS(given, others);
+}
+
+// Each verb alone, and all of them in turn: they keep the rows, in some order.
+CONFORMS(long_chains, verbs_made_of_others, "slice", "shuffle", "of_type", "over", "group_by.top", "asof_join", "join_where", "zip",
+         "hash_partitioned_by", "range_partitioned_by", "apply") {
+  using keys = query::Query<std::int32_t>;
+  const std::vector<std::int32_t> others{1, 2, 3, 5, 8};
+  const auto itself = [](auto k) { return k; };
+  const auto parity = [](auto k) { return k % 2; };
+  const auto left = [](auto a, auto) { return a; };
+  const auto copied = [](std::span<const std::int32_t> r) { return std::vector<std::int32_t>(r.begin(), r.end()); };
+  const keys same = source(e, others);
+  const std::vector<std::pair<const char*, std::function<keys(const keys&)>>> steps = {
+      {"slice", [=](const keys& q) -> keys { return q.append(7).slice(0, -1); }},
+      {"shuffle", [=](const keys& q) -> keys { return q.shuffle(3); }},
+      {"of_type", [=](const keys& q) -> keys {
+        return q.select([](const std::int32_t& k) { return std::variant<std::string, std::int32_t>(k); }).of_type<std::int32_t>();
+      }},
+      {"over", [=](const keys& q) -> keys {
+        return q.over(parity).order_by(itself).select([](auto k, auto w) { return k + static_cast<std::int32_t>(w.rank()) * 0; });
+      }},
+      {"group_by.top", [=](const keys& q) -> keys { return q.group_by(parity).top(5, itself); }},
+      {"asof_join", [=](const keys& q) -> keys { return q.asof_join(same, itself, itself, left); }},
+      {"asof_join with keys", [=](const keys& q) -> keys { return same.asof_join(q, parity, parity, itself, itself, left); }},
+      {"join_where", [=](const keys& q) -> keys { return q.join_where(same, [](auto a, auto b) { return a == b; }, left); }},
+      {"zip", [=](const keys& q) -> keys { return same.zip(q, same, [](auto, auto b, auto) { return b; }); }},
+      {"hash_partitioned_by", [=](const keys& q) -> keys { return q.hash_partitioned_by(itself, 3).apply(copied); }},
+      {"range_partitioned_by", [=](const keys& q) -> keys { return q.range_partitioned_by(itself, 3).apply(copied); }}};
+  const auto check = [&](const keys& q) {
+    EXPECT_SAME_ROWS(q.to_vector(), others);
+    EXPECT_EQ(q.count(), 5);
+  };
+  keys in_turn = same;
+  for (const auto& [name, step] : steps) {
+    SCOPED_TRACE(name);
+    keys q = same;
+    for (int i = 0; i < 40; ++i) q = step(q);
+    check(q);
+    for (int i = 0; i < 4; ++i) in_turn = step(in_turn);
+  }
+  check(in_turn);
 }
 
 }  // namespace

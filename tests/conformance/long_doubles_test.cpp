@@ -57,5 +57,19 @@ CONFORMS(long_doubles, are_given_by_functions_of_rows, "sum", "min", "max", "ave
             5996);
 }
 
+// Times of asof_join may not be long doubles: tests/compile_fail/verb_asof_join_time_is_long_double.cpp.
+CONFORMS(long_doubles, are_rows_of_windows_and_zip, "over", "zip", "join_where", "slice", "shuffle") {
+  const std::vector<long double> rows{3.5L, 1.25L, 2.0L};
+  const auto itself = [](auto x) { return x; };
+  const auto q = source(e, rows);
+  EXPECT_EQ(q.shuffle(3).count(), 3);
+  EXPECT_EQ(q.slice(1, -1).first(), 1.25L);
+  EXPECT_EQ(q.join_where(rows, [](auto a, auto b) { return a < b; }).count(), 3);
+  EXPECT_EQ(q.zip(rows, rows, [](auto a, auto b, auto c) { return a + b + c; }).first(), 10.5L);
+  EXPECT_EQ(q.over().select([=](auto, auto w) { return w.max(itself); }).first(), 3.5L);
+  EXPECT_EQ(q.over().select([=](auto, auto w) { return w.cum_sum(itself); }).last(), 6.75L);
+  EXPECT_EQ(q.over().select([=](auto, auto w) { return w.rolling(2).min(itself); }).last(), 1.25L);
+}
+
 }  // namespace
 }  // namespace conformance

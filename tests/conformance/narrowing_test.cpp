@@ -228,6 +228,44 @@ CONFORMS(narrowing, sums_of_groups_are_looked_at, "group_by", "aggregate") {
   expect_misfit("group_by: ", "small_payment.amount", [&] { (void)totals().to_vector(); }, "The row: {id: 1, amount: 4001499000}");
 }
 
+CONFORMS(narrowing, is_looked_at_in_verbs_of_several_rows, "over", "group_by.top", "asof_join", "join_where", "zip", "cross_join", "chunk",
+         "window", "group_join", "reduce") {
+  const std::vector<payment> rows = {{1, 5, 1, 1, 1}, {2, 4'000'000'000, 1, 2, 1}};
+  const auto q = source(e, rows);
+  const auto id = [](auto p) { return p.id; };
+  const auto amount = [](auto p) { return p.amount; };
+  const auto made = [](auto p) { return query::make<small_payment>(p.id, p.amount); };
+  const auto of_left = [made](auto l, auto) { return made(l); };
+  const auto of_right = [made](auto, auto r) { return made(r); };
+  const auto not_after = [](auto l, auto r) { return l.id <= r.id; };
+  const auto throws = [](const char* verb, auto f) {
+    SCOPED_TRACE(verb);
+    expect_misfit(verb, "small_payment.amount", f);
+  };
+  throws("over: ", [&] { (void)q.over(id).select([made](auto p, auto) { return made(p); }).to_vector(); });
+  throws("over: ", [&] {
+    (void)q.over().select([=](auto p, auto w) { return query::make<small_payment>(p.id, w.cum_sum(amount)); }).to_vector();
+  });
+  throws("over: ", [&] { (void)q.over(made).take(1).to_vector(); });
+  throws("top: ", [&] { (void)q.group_by(id).top(1, [made](auto p) { return made(p).amount; }).to_vector(); });
+  throws("asof_join: ", [&] { (void)q.asof_join(rows, id, id, of_left).to_vector(); });
+  throws("asof_join: ", [&] { (void)q.asof_join(rows, id, id, id, id, of_left).to_vector(); });
+  throws("asof_join: ", [&] { (void)q.asof_join(rows, made, made, id, id).to_vector(); });
+  throws("join_where: ", [&] { (void)q.join_where(rows, not_after, of_right).to_vector(); });
+  throws("join_where: ", [&] {
+    (void)q.join_where(rows, [](const payment& l, const payment& r) { return l.id <= r.id; }, of_right).to_vector();
+  });
+  throws("zip: ", [&] { (void)q.zip(rows, rows, [made](auto, auto, auto c) { return made(c); }).to_vector(); });
+  throws("zip: ", [&] { (void)q.zip(rows, rows, rows, [made](auto, auto, auto, auto d) { return made(d); }).to_vector(); });
+  throws("cross_join: ", [&] { (void)q.cross_join(rows, of_right).to_vector(); });
+  throws("chunk", [&] { (void)q.chunk(2, [made](auto run) { return made(run[1]); }).to_vector(); });
+  throws("window", [&] { (void)q.window(1, [made](auto run) { return made(run[0]); }).to_vector(); });
+  throws("group_join: ", [&] {
+    (void)q.group_join(rows, id, id, [=](auto l, auto m) { return query::make<small_payment>(l.id, query::sum(m, amount)); }).to_vector();
+  });
+  throws("reduce: ", [&] { (void)q.reduce([=](auto g) { return query::make<small_payment>(1, g.sum(amount)); }); });
+}
+
 CONFORMS(narrowing, floating_point_numbers_round, "select") {
   const std::vector<double> rows = {0.1, 1e300};
   const auto made = source(e, rows).select([](auto x) { return query::make<floats>(x, 3); }).to_vector();

@@ -156,5 +156,25 @@ CONFORMS(no_rows, have_what_iff_chooses, "reduce", "aggregate", "group_by") {
     EXPECT_EQ(x, -1) << id;
 }
 
+CONFORMS(no_rows, in_verbs_that_are_made_of_others, "over", "group_by.top", "slice", "shuffle", "zip", "asof_join", "join_where") {
+  const std::vector<std::int32_t> nothing;
+  const std::vector<std::optional<std::int32_t>> nulls(2);
+  const auto itself = [](auto x) { return x; };
+  const auto less = [](auto a, auto b) { return a < b; };
+  const auto q = source(e, nothing);
+  EXPECT_EQ(q.slice(0, 5).max(), std::nullopt);
+  EXPECT_EQ(q.slice(-3, 2).min(), std::nullopt);
+  EXPECT_EQ(q.shuffle(1).min(), std::nullopt);
+  EXPECT_EQ(q.group_by(itself).top(1, itself).max(), std::nullopt);
+  EXPECT_EQ(q.over().select([=](auto, auto w) { return w.max(itself); }).max(), std::nullopt);
+  EXPECT_EQ(q.over(itself).order_by(itself).take(2).count(), 0);
+  EXPECT_EQ(q.zip(q, q).count() + q.asof_join(q, itself, itself).count() + q.join_where(q, less).count(), 0);
+  const std::vector<std::int32_t> two{1, 2};
+  const auto some = source(e, two);
+  EXPECT_EQ(some.zip(q, some).count() + q.asof_join(some, itself, itself).count() + some.join_where(q, less).count(), 0);
+  EXPECT_EQ(some.asof_join(q, itself, itself).count([](auto p) { return p.second.has_value(); }), 0);
+  EXPECT_ROWS(source(e, nulls).over().select([=](auto, auto w) { return w.max(itself); }).to_vector(), nulls);
+}
+
 }  // namespace
 }  // namespace conformance

@@ -88,6 +88,54 @@ CONFORMS(other_rows, of_sets_and_zip, "union_with", "union_with_by", "intersect"
   EXPECT_EQ(query::value_of(rows).sum().get(), 6);
 }
 
+CONFORMS(other_rows, of_nearest_times_and_conditions, "asof_join", "join_where") {
+  using value = std::int64_t;
+  const auto q = source(e, rows);
+  const std::list<value> list{5, 6};
+  const value array[] = {7, 8, 9};
+  const auto above = [](auto x, auto m) { return std::pair(x, m.value_or(-1)); };
+  EXPECT_ROWS(q.asof_join(list, itself, itself, above).to_vector(), (std::vector<std::pair<value, value>>{{3, -1}, {1, -1}, {2, -1}}));
+  EXPECT_ROWS(q.asof_join(std::set<value>{1, 2}, itself, itself, above).to_vector(),
+              (std::vector<std::pair<value, value>>{{3, 2}, {1, 1}, {2, 2}}));
+  EXPECT_EQ(q.asof_join(array, itself, itself, above, {.direction = query::nearest::forward}).sum([](auto p) { return p.second; }), 21);
+  EXPECT_EQ(q.asof_join(array, itself, itself, itself, itself).count(), 3);
+  EXPECT_ROWS(q.join_where(array, [](auto a, auto b) { return a + 6 == b; }).to_vector(),
+              (std::vector<std::pair<value, value>>{{3, 9}, {1, 7}, {2, 8}}));
+  const std::map<value, value> names{{1, 5}, {2, 6}};
+  EXPECT_ROWS(q.join_where(names, [](const auto& a, const auto& p) { return a == p.first; }, [](const auto&, const auto& p) {
+    return p.second;
+  }).to_vector(), (numbers{5, 6}));
+  const std::vector<bool> bits{true, false, true};
+  EXPECT_EQ(q.join_where(bits, [](const value& a, const bool& b) { return b && a == 1; }).count(), 2);
+}
+
+// A C array in each place, beside a list in the others.
+CONFORMS(other_rows, of_zip_with_three_and_four, "zip") {
+  const auto q = source(e, rows);
+  const std::list<std::int64_t> list{10, 20};
+  const std::int64_t array[] = {100, 200, 300};
+  const auto three = [](auto a, auto b, auto c) { return a + b + c; };
+  const auto four = [](auto a, auto b, auto c, auto d) { return a + b + c + d; };
+  const auto all = [](auto t) { return std::apply([](auto... x) { return (x + ...); }, t); };
+  const numbers of_two{113, 221}, of_three{123, 241}, with_arrays{213, 421};
+  EXPECT_ROWS(q.zip(array).select(all).to_vector(), (numbers{103, 201, 302}));
+  EXPECT_ROWS(q.zip(array, list).select(all).to_vector(), of_two);
+  EXPECT_ROWS(q.zip(list, array).select(all).to_vector(), of_two);
+  EXPECT_ROWS(q.zip(array, list, three).to_vector(), of_two);
+  EXPECT_ROWS(q.zip(list, array, three).to_vector(), of_two);
+  EXPECT_ROWS(q.zip(array, array).select(all).to_vector(), (numbers{203, 401, 602}));
+  EXPECT_ROWS(q.zip(array, list, list).select(all).to_vector(), of_three);
+  EXPECT_ROWS(q.zip(list, array, list).select(all).to_vector(), of_three);
+  EXPECT_ROWS(q.zip(list, list, array).select(all).to_vector(), of_three);
+  EXPECT_ROWS(q.zip(array, list, list, four).to_vector(), of_three);
+  EXPECT_ROWS(q.zip(list, array, list, four).to_vector(), of_three);
+  EXPECT_ROWS(q.zip(list, list, array, four).to_vector(), of_three);
+  EXPECT_ROWS(q.zip(array, list, array, four).to_vector(), with_arrays);
+  EXPECT_ROWS(q.zip({std::int64_t{1}, std::int64_t{2}}, list, three).to_vector(), (numbers{14, 23}));
+  const std::vector<bool> bits{true, false, true};
+  EXPECT_EQ(q.zip(std::set<int>{1, 2}, std::map<int, int>{{1, 2}, {3, 4}}, bits).count(), 2);
+}
+
 CONFORMS(other_rows, are_groups, "zip", "group_by") {
   const auto q = source(e, rows);
   EXPECT_EQ(q.zip(q.group_by([](auto x) { return x % 2; })).count(), 2);

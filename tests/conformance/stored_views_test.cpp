@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "conformance/compare.hpp"
@@ -203,6 +204,58 @@ CONFORMS(stored_views, of_groups_are_values, "group_by", "aggregate", "reduce") 
                 std::vector{documents()[3].text});
     EXPECT_ROWS(firsts.select([](auto g) { return g.first([](const document& d) { return std::string_view(d.text); }); }).to_vector(),
                 std::vector{documents()[3].text});
+  });
+}
+
+CONFORMS(stored_views, of_windows_are_values, "over", "group_by.top") {
+  const auto view = [](const document& d) { return std::string_view(d.text); };
+  const auto odd = [](const document& d) { return d.marks[0] > 20 ? std::optional<std::string_view>(d.text) : std::nullopt; };
+  const auto texts = expected([](const document& d) { return d.text; });
+  std::vector<std::tuple<std::optional<std::string>, std::string, std::optional<std::string>>> wanted;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    std::string most = texts[i];
+    for (std::size_t j = i % 7; j < i; j += 7) most = std::max(most, texts[j]);
+    wanted.emplace_back(i < 7 ? std::nullopt : std::optional(texts[i - 7]), most, i > 20 ? std::optional(texts[i]) : std::nullopt);
+  }
+  over_each_source(e, [&](const query::Query<document>& q) {
+    const auto by_id = q.over([](const document& d) { return d.id; });
+    EXPECT_ROWS(by_id.select([](const document& d, const auto&) -> const std::string& { return d.text; }).to_vector(), texts);
+    EXPECT_ROWS(by_id.select([=](const document&, const auto& w) {
+                       return std::tuple(w.lag(view), w.cum_max(view), w.fill_forward(odd));
+                     }).to_vector(),
+                wanted);
+    EXPECT_ROWS(q.over(view).order_by(view).select([=](const document&, const auto& w) { return w.first(view); }).to_vector(), texts);
+    EXPECT_ROWS(q.group_by(view).top(75, view).select(view).to_vector(), texts);
+  });
+}
+
+CONFORMS(stored_views, of_rows_beside_each_other_are_values, "asof_join", "join_where", "zip", "select_many", "of_type") {
+  const auto view = [](const document& d) { return std::string_view(d.text); };
+  const auto id = [](const document& d) { return d.id; };
+  std::vector<std::string> texts;
+  std::vector<std::pair<std::string, std::int64_t>> pairs;
+  for (std::size_t i = 0; i < 40; ++i) pairs.emplace_back(texts.emplace_back(documents()[i].text), documents()[i].id);
+  using row = const document&;
+  const auto of = [](row d) { return std::pair(std::string_view(d.text), d.id); };
+  over_each_source(e, [&](const query::Query<document>& all) {
+    const query::Query<document> q = all.take(40);
+    using other = const std::optional<document>&;
+    const auto nearest = [](row a, other b) { return std::pair(std::string_view(b->text), a.id); };
+    EXPECT_ROWS(q.asof_join(q, view, view, id, id, nearest).to_vector(), pairs);
+    EXPECT_ROWS(q.asof_join(q, id, id, [](row a, other) -> const std::string& { return a.text; }).to_vector(), texts);
+    const auto same_text = [](const auto& a, const auto& b) { return a.text == b.text; };
+    EXPECT_ROWS(q.join_where(q, same_text, [=](row, row b) { return of(b); }).to_vector(), pairs);
+    EXPECT_ROWS(q.join_where(q, [=](const document& a, const document& b) { return view(a) == view(b); },
+                             [](const document&, const document& b) { return b.text.c_str(); }).to_vector(),
+                texts);
+    EXPECT_ROWS(q.zip(q, q, [=](row, row, row c) { return of(c); }).to_vector(), pairs);
+    EXPECT_ROWS(q.zip(q, q, q, [=](row, row, row, row d) { return of(d); }).to_vector(), pairs);
+    EXPECT_ROWS(q.zip(q, q).select([](const auto& t) { return std::string_view(std::get<2>(t).text); }).to_vector(), texts);
+    EXPECT_ROWS(q.select_many([](const document& d) { return std::array<std::string_view, 1>{d.text}; },
+                              [](const document& d, std::string_view v) { return std::pair(v, d.id); }).to_vector(),
+                pairs);
+    const auto either = q.select([](const document& d) { return std::variant<std::int64_t, std::string>(d.text); });
+    EXPECT_ROWS(either.of_type<std::string>().select([](const std::string& s) { return std::string_view(s); }).to_vector(), texts);
   });
 }
 

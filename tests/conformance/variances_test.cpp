@@ -53,6 +53,18 @@ CONFORMS(variances, of_values_far_from_zero, "reduce", "group_by.select", "group
     }
 }
 
+CONFORMS(variances, of_windows, "over") {
+  for (const double base : {1e8, -1e12}) {
+    SCOPED_TRACE(base);
+    std::vector<measured> rows = around(base, 1000);
+    const double wanted = variance_of(rows);
+    const auto check = [&](const std::optional<double>& given) { EXPECT_NEAR(given.value_or(-1), wanted, wanted * 1e-11); };
+    check(source(e, rows).over().select([](auto, auto w) { return w.variance(value_of_row); }).first());
+    rows.insert(rows.begin(), {0, 1e17});  // what has left a rolling window leaves nothing behind
+    check(source(e, rows).over().select([](auto, auto w) { return w.rolling(1000).variance(value_of_row); }).last());
+  }
+}
+
 // The first value does not stand for the rest.
 CONFORMS(variances, with_a_value_far_from_the_others, "reduce") {
   std::vector<measured> rows = around(1e8, 50'000);

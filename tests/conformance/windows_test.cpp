@@ -350,6 +350,28 @@ CONFORMS(windows, extremes_of_ranges_and_medians, "over") {
               (std::vector<std::int64_t>{1, 3, 2}));
 }
 
+// Whatever f gives, which need not be made of a number.
+CONFORMS(windows, first_and_last_of_texts_pairs_and_records, "over") {
+  for (const auto& d : trades()) {
+    SCOPED_TRACE(d.name);
+    const auto texts = [](const auto& t) { return std::pair(t.name, t.note); };
+    const auto whole = [](const trade& t) { return t; };
+    const auto at_ends = [&](const auto& f) {
+      return expected<std::pair<decltype(f(d.rows[0])), decltype(f(d.rows[0]))>>(d.rows, lot, by_amount, [&](const group& g, std::size_t) {
+        return std::pair(f(d.rows[g.front()]), f(d.rows[g.back()]));
+      });
+    };
+    const auto q = source(e, d.rows).over(lot).order_by(amount);
+    const auto given = [&](const auto& f) {
+      return q.select([f](const auto&, auto w) { return std::pair(w.first(f), w.last(f)); }).to_vector();
+    };
+    EXPECT_ROWS(given(note), at_ends(note));
+    EXPECT_ROWS(given([](const auto& t) { return t.name; }), at_ends([](const trade& t) { return t.name; }));
+    EXPECT_ROWS(given(texts), at_ends(texts));
+    EXPECT_ROWS(given(whole), at_ends(whole));
+  }
+}
+
 struct undescribed { int key, value; };
 
 CONFORMS(windows, rows_that_are_no_records, "over") {

@@ -5,8 +5,10 @@
 #include <ctime>
 #include <exception>
 #include <functional>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -222,6 +224,83 @@ TEST(long_plans, top) {
 TEST(long_plans, zip) {
   const auto more = [](const rows& q, int) -> rows { return q.zip(query::from(three), [](auto a, auto) { return a; }); };
   EXPECT_EQ(linear(more, many / 4), three);
+}
+
+struct chain {
+  const char* name;
+  step more;
+};
+// Chains that keep the rows 1, 2 and 3.
+void keep_three(const std::vector<chain>& chains, int verbs) {
+  for (const chain& c : chains) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(sorted(linear(c.more, verbs)), (std::vector<int>{1, 2, 3}));
+  }
+}
+const auto itself = [](auto x) { return x; };
+const auto first_of_two = [](auto x, auto) { return x; };
+
+TEST(long_plans, slices_shuffles_and_types) {
+  keep_three({{"slice", [](const rows& q, int) -> rows { return q.slice(0, 3); }},
+              {"slice from the end", [](const rows& q, int) -> rows { return q.slice(-3); }},
+              {"slice between both", [](const rows& q, int) -> rows { return q.append(9).slice(0, -1); }},
+              {"shuffle", [](const rows& q, int i) -> rows { return q.shuffle(static_cast<std::uint64_t>(i)); }},
+              {"of_type", [](const rows& q, int) -> rows {
+                return q.select([](const int& x) { return std::variant<int, double>(x); }).of_type<int>();
+              }}},
+             many / 50);
+}
+
+TEST(long_plans, windows_and_best_rows_of_groups) {
+  const auto parity = [](auto x) { return x % 2; };
+  keep_three({{"over.select", [=](const rows& q, int) -> rows {
+                return q.over(parity).order_by(itself).select([](auto x, auto w) { return x + static_cast<int>(w.rank()) * 0; });
+              }},
+              {"over of all rows", [](const rows& q, int) -> rows { return q.over().select(first_of_two); }},
+              {"over.where", [](const rows& q, int) -> rows {
+                return q.over(itself).where([](auto, auto w) { return w.row_number() == 1; });
+              }},
+              {"group_by.top", [=](const rows& q, int) -> rows { return q.group_by(parity).top(3, itself); }}},
+             many / 50);
+}
+
+TEST(long_plans, join_where) {
+  const auto equal = [](auto a, auto b) { return a == b; };
+  keep_three({{"left", [=](const rows& q, int) -> rows { return q.join_where(query::from(three), equal, first_of_two); }},
+              {"right", [](const rows& q, int) -> rows {
+                return query::from(three).join_where(q, [](auto a, auto b) { return a <= b && a >= b; }, first_of_two);
+              }},
+              {"of every pair", [](const rows& q, int) -> rows {
+                return q.join_where(query::from(three), [](const int& a, const int& b) { return a == b; }, first_of_two);
+              }}},
+             many / 50);
+}
+
+TEST(long_plans, asof_join) {
+  keep_three({{"left", [](const rows& q, int) -> rows { return q.asof_join(query::from(three), itself, itself, first_of_two); }},
+              {"right", [](const rows& q, int) -> rows { return query::from(three).asof_join(q, itself, itself, first_of_two); }},
+              {"with keys", [](const rows& q, int) -> rows {
+                return q.asof_join(query::from(three), itself, itself, itself, itself, first_of_two);
+              }}},
+             many / 100);
+}
+
+TEST(long_plans, zip_of_three_and_four) {
+  const auto r = query::from(three);
+  keep_three({{"first", [=](const rows& q, int) -> rows { return q.zip(r, r, [](auto a, auto, auto) { return a; }); }},
+              {"second", [=](const rows& q, int) -> rows { return r.zip(q, r, [](auto, auto b, auto) { return b; }); }},
+              {"third", [=](const rows& q, int) -> rows { return r.zip(r, q, [](auto, auto, auto c) { return c; }); }},
+              {"of four", [=](const rows& q, int) -> rows { return q.zip(r, r, r, [](auto a, auto, auto, auto) { return a; }); }}},
+             many / 50);
+}
+
+TEST(long_plans, partitions) {
+  const auto copied = [](std::span<const int> s) { return std::vector<int>(s.begin(), s.end()); };
+  keep_three({{"apply", [=](const rows& q, int) -> rows { return q.apply(copied); }},
+              {"apply_all", [=](const rows& q, int) -> rows { return q.apply_all(copied); }},
+              {"hash_partitioned_by", [=](const rows& q, int) -> rows { return q.hash_partitioned_by(itself, 2).apply(copied); }},
+              {"range_partitioned_by", [=](const rows& q, int) -> rows { return q.range_partitioned_by(itself, 2).apply(copied); }}},
+             many / 50);
 }
 
 TEST(long_plans, do_while) {
