@@ -45,7 +45,7 @@ std::uint64_t hash_of_described(const ir::type* t, const void* value);
 bool equal_described(const ir::type* t, const void* a, const void* b);
 
 constexpr std::uint64_t null_of_sketches = 0x2545f4914f6cdd1du;
-template <class V> inline constexpr bool is_text = std::is_class_v<V> && std::is_convertible_v<const V&, std::string_view>;
+template <class V> inline constexpr bool is_text = std::is_convertible_v<const V&, std::string_view>;
 
 // Hashes and equality of values as group_by has them for keys: all NaNs are one, -0.0 is 0.0, nulls within a value equal each other.
 template <class V> std::uint64_t sketch_hash(const V& v) {
@@ -167,8 +167,11 @@ template <class V> class frequency_sketch {
 
   // capacity: at least 1
   explicit frequency_sketch(std::size_t capacity = default_capacity) : capacity_(capacity ? capacity : 1) {}
-  // x: a V, or what one is made of and compares with, such as a std::string_view.
-  template <class X> void insert(const X& x, std::int64_t times = 1) { insert_hashed(x, detail::sketch_hash(x), times); }
+  // x: a V, or what one is made of; of strings, a std::string_view is not copied where the value is known.
+  template <class X> void insert(const X& x, std::int64_t times = 1) {
+    if constexpr (std::is_same_v<X, V> || (detail::is_text<V> && detail::is_text<X>)) insert_hashed(x, detail::sketch_hash(x), times);
+    else insert(static_cast<V>(x), times);
+  }
   void merge(const frequency_sketch& other) {
     if (this == &other) return merge(frequency_sketch(other));
     error_ += other.error_;
@@ -201,8 +204,8 @@ template <class V> class frequency_sketch {
     if (values_.size() == 2 * capacity_) shrink();
     else if (2 * values_.size() >= slots_.size()) grow();
     slot = find(x, hash);
-    *slot = static_cast<std::uint32_t>(values_.size());
     values_.push_back({V(x), times, hash});
+    *slot = static_cast<std::uint32_t>(values_.size() - 1);
   }
   template <class X> std::uint32_t* find(const X& x, std::uint64_t hash) {
     const std::size_t mask = slots_.size() - 1;

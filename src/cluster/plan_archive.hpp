@@ -22,6 +22,7 @@
 #include "cluster/sent_plan.hpp"
 #include "data/file_source.hpp"
 #include "ir/serialise.hpp"
+#include "ir/visit.hpp"
 #include "planner/cluster_graph.hpp"
 #include "planner/expression_function.hpp"
 
@@ -135,10 +136,14 @@ template <bool Writes> class plan_archive {
       std::vector<const ir::type*> used;
       list(used, [&](const ir::type*& x) { type(x); });
       t.owner = std::make_shared<ir::arena>();
+      // In the bytes, too, they stand in the order of `used`: enums are called as their numbers are, and optionals all alike.
+      std::size_t next = 0;
       t.root = ir::deserialise(from_.get_raw(from_.get_count(1)), *t.owner, kept_->types,
                                [&](std::string_view name, std::size_t size) -> const ir::type* {
-                                 for (const ir::type* x : types_)
-                                   if (x && x->name == name && x->size == size) return x;
+                                 while (next < used.size()) {
+                                   const ir::type* const x = used[next++];
+                                   if (x && x->name == name && x->size == size && !is_built_in(*x)) return x;
+                                 }
                                  return nullptr;
                                });
     }
@@ -171,8 +176,9 @@ template <bool Writes> class plan_archive {
   detail::user_function expression_function(const detail::user_function& f) requires(!Writes) {
     ir::traced own;
     expression(own);
-    if (!own.root || own.root->type != f.result || !f.row) throw cluster_error("cluster: an expression is damaged");
-    return planner::function_of(f.role, std::move(own), f.row, f.result);
+    if (!own.root || !f.result || !f.row || !ir::same_layout(*own.root->type, *f.result))
+      throw cluster_error("cluster: an expression is damaged");
+    return planner::function_of(f.role, giving(own, f.result), f.row, f.result);
   }
   void image(closure_image& i) {
     std::uint64_t n = i.bytes.size();
@@ -244,7 +250,29 @@ template <bool Writes> class plan_archive {
   }
 
  private:
+  // Element types come before others, each type once, as ir::serialise has them.
   static std::vector<const ir::type*> types_in(const ir::node* root);
+
+  // Types that every program has: ir::deserialise finds them by itself.
+  static bool is_built_in(const ir::type& t) {
+    const auto simple = [](const ir::type& x) { return !x.is_enum && (ir::is_arithmetic(x.k) || x.k == ir::kind::string); };
+    if (t.k != ir::kind::optional && t.k != ir::kind::list) return simple(t);
+    return t.element && simple(*t.element) && !(t.k == ir::kind::list && t.element->k == ir::kind::boolean);
+  }
+  // The expression with this very type where it has one of the same layout: a long long has come as a std::int64_t.
+  static ir::traced giving(const ir::traced& given, const ir::type* result) {
+    ir::traced t;
+    t.owner = std::make_shared<ir::arena>();
+    std::unordered_map<const ir::node*, const ir::node*> made;
+    ir::each_node(given.root, [&](const ir::node* n) {
+      ir::node copy = *n;
+      for (const ir::node*& k : copy.kids) k = made.at(k);
+      if (ir::same_layout(*n->type, *result)) copy.type = result;
+      made.emplace(n, t.owner->put(std::move(copy)));
+    });
+    t.root = made.at(given.root);
+    return t;
+  }
 
   void own_type(const ir::type*& t) {
     using describe = const ir::type* (*)();

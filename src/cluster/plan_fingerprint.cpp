@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -103,7 +104,10 @@ class fingerprinting {
     if (const asof_options* known = detail::asof_of(n)) {
       asof_options asof = *known;
       query_.put(std::uint64_t{asof.exact} << 2 | static_cast<std::uint64_t>(asof.direction));
-      asof.tolerance.each_part([&](auto x) { query_.put(std::bit_cast<std::uint64_t>(static_cast<double>(x))); });
+      asof.tolerance.each_part([&](auto x) {
+        if constexpr (std::is_floating_point_v<decltype(x)>) query_.put(std::bit_cast<std::uint64_t>(x));
+        else query_.put(std::uint64_t{x});
+      });
     }
     for (const std::uint64_t slot : {n.slot, n.previous_slot, n.next_slot}) query_.put(slot ? number_of_slot(slot) + 1 : 0);
     for (const detail::order_key& k : n.order) query_.put(std::uint64_t{k.descending} * 2 + std::uint64_t{k.nulls_first});

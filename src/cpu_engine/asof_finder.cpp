@@ -1,6 +1,7 @@
 // Looking up in asof_table.hpp.
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -46,7 +47,10 @@ asof_table::finder::finder(const asof_table& table) : table_(&table) {
 }
 asof_table::finder::~finder() {
   const std::lock_guard hold(table_->lock_);
-  table_->idle_hints_.push_back(std::move(hints_));
+  try {
+    table_->idle_hints_.push_back(std::move(hints_));
+  } catch (const std::bad_alloc&) {  // the next finder begins without hints
+  }
 }
 
 void asof_table::finder::find(const void* values, std::size_t n, std::uint64_t* rows) {

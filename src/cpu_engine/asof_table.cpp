@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t block = 1024;            // rows looked at in a core's cache
 constexpr std::uint64_t large_run = 1u << 15;  // is sorted by all threads
+constexpr std::size_t short_run = 64;          // is sorted on the stack
 
 // Whether words that come in parts, side by side, ascend.
 class ascent {
@@ -134,14 +135,11 @@ void asof_table::sort_runs(const std::byte* values, std::size_t stride, std::siz
   std::mutex lock;
   std::vector<join_table::run> large;
   keys_->each_run(tasks.scheduler(), tasks.cancel(), [&](const join_table::run& r) {
-    if (r.end - r.begin < large_run) {
-      runtime::serial_scheduler alone;
-      return sort_run(r, alone, tasks);
-    }
+    if (r.end - r.begin < large_run) return sort_run(r, tasks);
     const std::lock_guard hold(lock);
     large.push_back(r);
   });
-  for (const join_table::run& r : large) sort_run(r, tasks.scheduler(), tasks);
+  for (const join_table::run& r : large) sort_large_run(r, tasks);
 }
 
 // The words of rows to their places.
@@ -159,18 +157,58 @@ void asof_table::bring_words(const std::uint64_t* by_row, const vertex_tasks& ta
 }
 
 // By time; rows of one time keep their order.
-void asof_table::sort_run(const join_table::run& run, runtime::scheduler& scheduler, const vertex_tasks& tasks) {
+void asof_table::sort_run(const join_table::run& run, const vertex_tasks& tasks) {
   const auto n = static_cast<std::size_t>(run.end - run.begin);
   std::uint64_t* const words = words_.as<std::uint64_t>() + run.begin;
   if (std::is_sorted(words, words + n)) return;
-  const runtime::buffer pairs = tasks.pool().allocate_array<word_row>(2 * n);
-  word_row* sorted = pairs.as<word_row>();
-  for (std::size_t i = 0; i < n; ++i) sorted[i] = {words[i], keys_->row_at(run.begin + i)};
-  sorted = radix_sort(sorted, sorted + n, n, 0, scheduler, tasks.pool(), tasks.cancel());
-  for (std::size_t i = 0; i < n; ++i) {
-    words[i] = sorted[i].word;
-    keys_->put(run.begin + i, sorted[i].row);
+  const auto row = [&](std::size_t i) { return word_row{words[i], keys_->row_at(run.begin + i)}; };
+  const auto put = [&](const word_row* sorted) {
+    for (std::size_t i = 0; i < n; ++i) {
+      words[i] = sorted[i].word;
+      keys_->put(run.begin + i, sorted[i].row);
+    }
+  };
+  if (n <= short_run) {
+    word_row sorted[short_run];
+    for (std::size_t i = 0; i < n; ++i) {
+      const word_row next = row(i);
+      std::size_t at = i;
+      for (; at > 0 && next.word < sorted[at - 1].word; --at) sorted[at] = sorted[at - 1];
+      sorted[at] = next;
+    }
+    return put(sorted);
   }
+  const runtime::buffer pairs = tasks.pool().allocate_array<word_row>(2 * n);
+  auto* const all = pairs.as<word_row>();
+  for (std::size_t i = 0; i < n; ++i) all[i] = row(i);
+  runtime::serial_scheduler alone;
+  put(radix_sort(all, all + n, n, 0, alone, tasks.pool(), tasks.cancel()));
+}
+
+// The same by all threads.
+void asof_table::sort_large_run(const join_table::run& run, const vertex_tasks& tasks) {
+  const auto n = static_cast<std::size_t>(run.end - run.begin);
+  std::uint64_t* const words = words_.as<std::uint64_t>() + run.begin;
+  ascent order(chunks_of(n));
+  tasks.chunks(n, [&](std::size_t first, std::size_t k) {
+    ascent::part part;
+    for (std::size_t from = first; from < first + k && !order.broken(); from += block)
+      for (std::size_t i = from; i < std::min(from + block, first + k); ++i) order.add(part, words[i]);
+    order.set(first / part_rows, part);
+  });
+  if (order.holds()) return;
+  const runtime::buffer pairs = tasks.pool().allocate_array<word_row>(2 * n);
+  auto* const all = pairs.as<word_row>();
+  tasks.chunks(n, [&](std::size_t first, std::size_t k) {
+    for (std::size_t i = first; i < first + k; ++i) all[i] = {words[i], keys_->row_at(run.begin + i)};
+  });
+  const word_row* const sorted = radix_sort(all, all + n, n, 0, tasks.scheduler(), tasks.pool(), tasks.cancel());
+  tasks.chunks(n, [&](std::size_t first, std::size_t k) {
+    for (std::size_t i = first; i < first + k; ++i) {
+      words[i] = sorted[i].word;
+      keys_->put(run.begin + i, sorted[i].row);
+    }
+  });
 }
 
 }  // namespace query::cpu

@@ -5,12 +5,15 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <unordered_map>
 #include <utility>
 
 #include <query/cpu/segment_form.hpp>
 #include <query/detail/stop.hpp>
 
 #include "cpu_engine/interpreter.hpp"
+#include "ir/visit.hpp"
+#include "planner/trace_memo.hpp"
 
 namespace query::planner {
 
@@ -18,7 +21,7 @@ namespace {
 
 using cpu::batch_rows;
 
-class expression_function {
+class expression_function : public std::enable_shared_from_this<expression_function> {
  public:
   expression_function(ir::traced expression, const ir::type* row, const ir::type* result)
       : expression_(std::move(expression)), row_(row), result_(result), program_(expression_.root) {}
@@ -43,11 +46,39 @@ interpreter::scratch& scratch_here() {
 
 const expression_function& held(const void* f) { return *static_cast<const expression_function*>(f); }
 
-struct group_function {
-  ir::traced expression;
+class group_function : public std::enable_shared_from_this<group_function> {
+ public:
+  explicit group_function(ir::traced expression) : expression_(std::move(expression)) {}
+  const ir::traced& expression() const { return expression_; }
+
+ private:
+  ir::traced expression_;
 };
-ir::traced retrace_groups(const void* f) { return static_cast<const group_function*>(f)->expression; }
-ir::traced retrace(const void* f) { return held(f).expression(); }
+
+// In an arena of its own: planners add nodes to a trace, and threads plan one query at once.
+ir::traced copy_of(const ir::traced& t) {
+  ir::traced copy{std::make_shared<ir::arena>(), nullptr, t.reason, t.runs};
+  std::unordered_map<const ir::node*, const ir::node*> made;
+  ir::each_node(t.root, [&](const ir::node* n) {
+    ir::node own = *n;
+    for (const ir::node*& k : own.kids) k = made.at(k);
+    made.emplace(n, copy.owner->put(std::move(own)));
+  });
+  copy.root = made.at(t.root);
+  return copy;
+}
+template <class Function> ir::traced fresh(const void* f) { return copy_of(static_cast<const Function*>(f)->expression()); }
+// One copy for an execution, as a lambda is traced once for it.
+template <class Function> ir::traced copy_for_this_execution(const void* f) {
+  trace_memo* const known = trace_memo::here();
+  if (!known) return fresh<Function>(f);
+  detail::user_function made;
+  made.f = static_cast<const Function*>(f)->shared_from_this();
+  made.retrace = &fresh<Function>;
+  return known->trace_of(made);
+}
+ir::traced retrace_groups(const void* f) { return copy_for_this_execution<group_function>(f); }
+ir::traced retrace(const void* f) { return copy_for_this_execution<expression_function>(f); }
 void map(const void* f, const void* rows, const std::uint32_t* select, std::size_t n, void* out) { held(f).map(rows, select, n, out); }
 void filter(const void* f, const void* rows, std::size_t n, bool* out) { held(f).filter(rows, n, out); }
 
@@ -173,7 +204,7 @@ detail::user_function function_of_groups(ir::traced expression, const ir::type* 
   f.held = true;
   f.retrace = &retrace_groups;
   f.result = result;
-  f.f = std::make_shared<const group_function>(group_function{std::move(expression)});
+  f.f = std::make_shared<const group_function>(std::move(expression));
   return f;
 }
 

@@ -33,6 +33,7 @@ struct scratch::state {
 
   void lay_out(const code& c) {
     if (serial == c.serial) return;
+    serial = 0;  // of nothing, if memory runs out below
     if (bytes < c.bytes) {
       memory.reset();
       bytes = 0;

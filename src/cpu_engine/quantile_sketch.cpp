@@ -79,10 +79,10 @@ bool quantile_sketch::coin(std::size_t level) {
   return (heads_ & bit) != 0;
 }
 
-// Every second of the values, which are in order, goes to the level above `level`; one that is over stays.
+// One of each two values, which are in order, goes to the level above `level`; one that is over stays, the first or the last.
 void quantile_sketch::halve(std::vector<word>& values, std::size_t level) {
   const std::size_t first = coin(level), n = values.size();
-  const bool keep_last = n % 2 && first;
+  const bool keep_last = n % 2 && (noise_ >> 1 & 1) != 0;
   const std::size_t from = n % 2 && !keep_last ? 1 : 0;
   std::vector<word> chosen;
   chosen.reserve(n / 2);
@@ -121,6 +121,9 @@ void quantile_sketch::merge(const quantile_sketch& other) {
     return;
   }
   if (!other.levels_.empty()) {
+    constexpr std::size_t most_levels = 60;  // of weights, and of a bit each
+    if (std::max(levels_.size(), other.levels_.size()) >= most_levels)
+      throw detail::unplaced_error("quantile_sketch: merged sketches stand for more than 2^60 values");
     least_ = std::min(least_, other.least_);
     most_ = std::max(most_, other.most_);
     noise_ = detail::mixed_bits(noise_ ^ other.noise_ * 3);

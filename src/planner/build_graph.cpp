@@ -159,9 +159,6 @@ class builder {
     b.row = v->inputs.front().row;
   }
 
-  static bool is_probe(const logical& n) {
-    return n.what == verb::join && n.join != join_kind::right && n.join != join_kind::full;
-  }
   // A join's stage with the table that its rows meet.
   plan_walk<stage> probe_of(const logical& n) {
     check(n);
@@ -186,9 +183,14 @@ class builder {
     b.row = s.join->row;
     b.stages.push_back(std::move(s));
   }
-  // Has this join several readers? Each would probe its hash table, and those of all joins below. The second tells.
+  // Has this join several readers? Each would probe its hash table, and those of all joins below. The second tells. Pairs of a stream that
+  // may have no end are no table.
   bool has_several_readers(const logical& n) {
-    if (!probed_.insert(&n).second && known_.joins.insert(&n).second) again_ = true;
+    if (!seen_again_ && !probed_.insert(&n).second && !known_.joins.contains(&n) && !may_be_endless(n.inputs[0])) {
+      known_.joins.insert(&n);
+      found_now_.insert(&n);
+      again_ = true;
+    }
     return known_.joins.contains(&n);
   }
   // The pairs of a join with several readers are a table, as the rows of other verbs are. In a loop, what depends on its rows is built for
@@ -203,9 +205,12 @@ class builder {
     if (known_.in_order.contains(&n)) ordered_ = true;
     else if (ordered_) known_.in_order.insert(&n);
     std::vector<binding> outer = take_captures();
+    // The joins below have been seen by the first reader; they have no more of them for the second one.
+    const bool outer_again = std::exchange(seen_again_, seen_again_ || found_now_.contains(&n));
     stage probe = co_await probe_of(n);
     b = co_await build(n.inputs[probe.build_left ? 1 : 0]);
     co_await add_probe(std::move(probe), b);
+    seen_again_ = outer_again;
     ordered_ = outer_order;
     if (!depends_on_loop(b)) {
       vertex* v = add_vertex();
@@ -446,7 +451,8 @@ class builder {
   std::vector<vertex*> order_;
   std::map<const void*, vertex*> made_;
   readers_found& known_;
-  std::unordered_set<const logical*> probed_;
+  std::unordered_set<const logical*> probed_, found_now_;
+  bool seen_again_ = false;
   bool again_ = false;
   std::map<std::tuple<const logical*, const detail::segment*, bool>, vertex*> tables_;
   std::map<std::uint64_t, vertex*> bound_;

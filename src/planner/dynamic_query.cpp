@@ -30,14 +30,15 @@ const ir::node* record_of(ir::arena& a, const ir::type* t, std::vector<const ir:
   return a.put(std::move(n));
 }
 
+typed_text::row_column column_of(const typed_text::named_value& v) {
+  if (!typed_text::can_be_column(v.value->type))
+    throw typed_text::fault{v.at, v.length,
+                            "a column is a number or a string, and `" + v.name + "` is a " + std::string(v.value->type->name)};
+  return {v.name, v.value->type};
+}
 const ir::type* row_of(const std::vector<typed_text::named_value>& values) {
   std::vector<typed_text::row_column> columns;
-  for (const typed_text::named_value& v : values) {
-    if (!typed_text::can_be_column(v.value->type))
-      throw typed_text::fault{v.at, v.length,
-                              "a column is a number or a string, and `" + v.name + "` is a " + std::string(v.value->type->name)};
-    columns.push_back({v.name, v.value->type});
-  }
+  for (const typed_text::named_value& v : values) columns.push_back(column_of(v));
   return typed_text::row_type_of(columns);
 }
 
@@ -45,10 +46,14 @@ const ir::type* row_of(const std::vector<typed_text::named_value>& values) {
 ir::traced together(const typed_text::value_list& l, bool always_a_record) {
   ir::traced t;
   t.owner = l.owner;
-  const ir::type* const row = row_of(l.values);
+  if (l.values.size() == 1 && !always_a_record) {
+    (void)column_of(l.values[0]);
+    t.root = l.values[0].value;
+    return t;
+  }
   std::vector<const ir::node*> parts;
   for (const typed_text::named_value& v : l.values) parts.push_back(v.value);
-  t.root = parts.size() == 1 && !always_a_record ? parts[0] : record_of(*l.owner, row, std::move(parts));
+  t.root = record_of(*l.owner, row_of(l.values), std::move(parts));
   return t;
 }
 

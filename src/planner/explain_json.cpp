@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include <query/detail/asof_options.hpp>
 #include <query/profile.hpp>
 
 #include "planner/explain_text.hpp"
@@ -184,7 +185,7 @@ class writer {
     j_.member("join", s.join->label);
     if (s.join->where.line) j_.member("at", place_of(s.join->where));
     j_.member("probes", name(*s.build));
-    j_.member("hash_table_of", s.build_left ? "left" : "right");
+    j_.member(detail::asof_of(*s.join) ? "nearest_times_of" : "hash_table_of", s.build_left ? "left" : "right");
   }
   void captures(const std::vector<binding>& list) {
     if (list.empty()) return;

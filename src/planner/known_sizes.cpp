@@ -45,6 +45,16 @@ std::optional<std::uint64_t> length_of(const pipe& end) {
   return rows_there(*p->node);
 }
 
+bool is_probe(const detail::logical& n) {
+  return n.what == verb::join && n.join != detail::join_kind::right && n.join != detail::join_kind::full;
+}
+
+bool may_be_endless(const pipe& end) {
+  const pipe* p = &end;
+  while (p->native || is_probe(*p->node)) p = p->native ? &p->native->origin : &p->node->inputs[0];
+  return p->node->what == verb::source_stream && !p->node->count;
+}
+
 std::uint64_t most_rows(const branch& b) { return most_rows(b, 0); }
 
 bool is_small(const vertex& table, std::uint64_t most_bytes) {

@@ -11,6 +11,11 @@ namespace query::planner {
 // Of a pipe without filters or growth over a source that is here; null: nobody knows.
 std::optional<std::uint64_t> length_of(const pipe& end);
 
+// A join whose left rows look up a table of the right ones, one by one.
+bool is_probe(const detail::logical& n);
+// Do row-wise verbs and the left sides of joins begin with a stream whose length nobody knows?
+bool may_be_endless(const pipe& end);
+
 // That a branch begins with. At most, but for verbs that multiply rows; ~0: nobody knows.
 std::uint64_t most_rows(const branch& b);
 

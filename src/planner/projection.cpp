@@ -271,9 +271,11 @@ std::optional<projection> project_groups(const projection& key, const ir::type* 
   }
   projection p;
   try {
-    p.function.expression.owner = plan.owner;
-    p.function.expression.root = over_key_and_aggregates(*plan.owner, plan, places);
-    if (!projecting(*plan.owner, columns, nullptr, p.parts).add(p.function.expression.root, f.result, 0)) return std::nullopt;
+    // Others plan from the nodes of `plan` meanwhile: these go into an arena of their own.
+    const auto owner = std::make_shared<ir::arena>();
+    p.function.expression.owner = owner;
+    p.function.expression.root = over_key_and_aggregates(*owner, plan, places);
+    if (!projecting(*owner, columns, nullptr, p.parts).add(p.function.expression.root, f.result, 0)) return std::nullopt;
   } catch (const untraceable&) {  // too many nodes
     return std::nullopt;
   }

@@ -18,8 +18,8 @@ rows of_source(const logical& n) {
     n.view(n.source.get(), b);
     return b.n;
   }
-  // Any other stream has no number.
-  if (n.what == verb::source_stream && (n.label == "range" || n.label == "repeat")) return n.count;
+  // range and repeat; any other stream has no number, and neither have those two of no rows.
+  if (n.what == verb::source_stream && n.count) return n.count;
   return std::nullopt;
 }
 

@@ -328,6 +328,33 @@ CONFORMS(asof_join, after_other_verbs, "asof_join") {
   }());
 }
 
+// A function that relies on matches sees them only, also where both forms of functions are compared.
+CONFORMS(asof_join, verified, "asof_join", "verify") {
+  std::vector<instant> trades, quotes;
+  for (std::int32_t i = 0; i < 3000; ++i) {
+    const auto of = static_cast<std::uint64_t>(i % 7);
+    quotes.push_back({i, 10 * std::int64_t{i}, of});
+    trades.push_back({i, 10 * std::int64_t{i} + 5, of});
+  }
+  const auto by = [](const auto& t) { return t.unsigned_time; };
+  const auto time = [](const auto& t) { return t.time; };
+  const auto all = [](const instant&, const instant&) { return true; };
+  const auto same = [](const instant& l, const instant& r) { return l.unsigned_time == r.unsigned_time; };
+  const auto last = [](const instant& l, const std::optional<instant>& q) { return found{l.id, q->id}; };
+  const auto q = source(e, trades).verify();
+  EXPECT_ROWS(q.asof_join(source(e, quotes), time, time, last).to_vector(), expected(trades, quotes, all, time, time));
+  EXPECT_ROWS(q.asof_join(source(e, quotes), by, by, time, time, last).to_vector(), expected(trades, quotes, same, time, time));
+  EXPECT_EQ(q.where([](const auto& t) { return t.id % 2 == 0; }).asof_join(quotes, by, by, time, time, last).count(), 1500);
+  if (in_processes(e)) return;
+  std::atomic<std::size_t> missing = 0;
+  const auto counts = [&missing](const instant& l, const std::optional<instant>& r) {
+    if (!r) ++missing;
+    return found{l.id, r ? r->id : -1};
+  };
+  EXPECT_ROWS(q.asof_join(quotes, by, by, time, time, counts).to_vector(), expected(trades, quotes, same, time, time));
+  EXPECT_EQ(missing, 0u);
+}
+
 // One function that never throws beside one that does.
 CONFORMS(asof_join, what_functions_throw, "asof_join") {
   const auto q = source(e, few_trades());

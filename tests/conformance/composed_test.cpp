@@ -143,8 +143,6 @@ CONFORMS(composed, counts_that_are_known, "try_count") {
   known(q.hash_partitioned_by(key, 3), n);
   known(q.cached(), n);
   known(on(e, query::range(0, 40)), 40);
-  known(on(e, query::range(1, 0)), 0);
-  known(on(e, query::repeat(1.5, 0)), 0);
   known(on(e, query::Query<int>()), 0);
   known(on(e, query::repeat(1.5, 12)).index(), 12);
   known(q.where([](auto t) { return t.id > 0; }).aggregate([](auto g) { return g.count(); }), 1);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <sstream>
+#include <thread>
 
 #include "conformance/compare.hpp"
 #include "conformance/engines.hpp"
@@ -148,6 +149,51 @@ CONFORMS(dynamic_query, aggregates_are_those_of_groups, "as_dynamic") {
                         .group_by("key", "mean(amount % 100) as a, stddev(key) as b, count_distinct(name) as c, median(id) as d, "
                                          "avg(lot) as e");
   EXPECT_EQ(sorted(lines(made)), sorted(expected));
+}
+
+struct payment {
+  std::int32_t key;
+  std::optional<double> fee;
+};
+QUERY_RECORD(payment, key, fee);
+
+CONFORMS(dynamic_query, conditions_of_groups_pass_over_nulls, "as_dynamic") {
+  const std::vector<payment> rows{{1, 2.0}, {1, {}}, {2, {}}, {3, 1.0}, {3, {}}, {3, 5.0}};
+  const auto made = source(e, rows).as_dynamic().group_by(
+      "key", "all(fee > 1) as whole, any(fee > 1) as some, count_if(fee > 1) as n, all(not fee > 1) as none, all(fee is null) as nulls");
+  EXPECT_EQ(sorted(lines(made)), (std::vector<line>{{"1", "true", "true", "1", "false", "false"},
+                                                    {"2", "true", "false", "0", "true", "true"},
+                                                    {"3", "false", "true", "1", "false", "false"}}));
+}
+
+CONFORMS(dynamic_query, rows_of_any_number_of_columns_share_layouts, "as_dynamic") {
+  const auto q = source(e, few_trades()).as_dynamic();
+  std::string columns = "price";
+  for (std::size_t n = 1; n < 255; ++n) {
+    EXPECT_EQ(q.select(columns).names().size(), n);
+    EXPECT_EQ(q.select(columns + ", name").names().size(), n + 1);
+    columns += ", price as p" + std::to_string(n);
+  }
+  std::vector<line> expected;
+  for (const trade& t : few_trades()) {
+    expected.emplace_back(255, text(t.price));
+    expected.back().push_back("'" + t.name + "'");
+  }
+  EXPECT_EQ(lines(q.select(columns + ", name")), expected);
+}
+
+CONFORMS(dynamic_query, threads_plan_one_query_at_once, "as_dynamic") {
+  const auto made = source(e, few_trades())
+                        .as_dynamic()
+                        .where("key > 0")
+                        .group_by("key, hot", "sum(amount % 1000) + count() as both, max(name) as name")
+                        .where("both > 0");
+  const std::vector<line> expected = sorted(lines(made));
+  std::vector<std::vector<line>> found(4);
+  std::vector<std::thread> threads;
+  for (auto& all : found) threads.emplace_back([&] { all = sorted(lines(made)); });
+  for (std::thread& t : threads) t.join();
+  for (const auto& all : found) EXPECT_EQ(all, expected);
 }
 
 CONFORMS(dynamic_query, tables_and_files_name_the_columns, "as_dynamic") {

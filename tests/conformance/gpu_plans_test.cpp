@@ -101,6 +101,7 @@ class gpu_plans : public testing::Test {
     plan("select_many", [this] {
       return rows().select_many([](auto t) { return std::array{t.amount / 1, t.amount / 3}; });
     });
+    plan("as_dynamic", [this] { return rows().as_dynamic().where("price > 3").order_by("price"); });
     plan("unpivot", [this] { return rows().unpivot(key, query::field(1, amount), query::field(2, price)); });
     plan("index", [this] { return dear_rows().index(); });
     plan("values", [this] { return query::from(lots_).in(session_).as_accelerated().values(); });

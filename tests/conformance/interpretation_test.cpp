@@ -14,6 +14,7 @@ constexpr std::string_view known_reasons[] = {
     "its loop cannot be split at ",  // an opaque function of row numbers has no form but the loop
     "its collections are put in by compiled code",  // of select_many
     "the counterpart of a device function is compiled",
+    "approx_count_distinct: only compiled code ", "approx_quantile: only compiled code ", "top_k_frequent: only compiled code ",
     // Records, tuples and optionals of them have never been interpreted here: their parts may have an operator < of their own, which the
     // description of a type at run time does not know.
     "max: values of ", "min: values of ", "arg_max: values of ", "arg_min: values of ",

@@ -327,6 +327,10 @@ CONFORMS(reshaping, columns_that_are_refused, "pivot") {
   const auto narrow = [](const auto& t) { return query::cast<std::uint8_t>(t.key); };
   EXPECT_MESSAGE("pivot: column 1 is no value of the type", q.pivot(key, narrow, std::array{1, 256}, n));
   EXPECT_MESSAGE("pivot: column 0 is no value of the type", q.pivot(key, narrow, std::array{-1}, n));
+  const auto perhaps = [](const auto& t) { return std::optional<std::uint8_t>(static_cast<std::uint8_t>(t.key)); };
+  EXPECT_MESSAGE("pivot: column 0 is no value of the type", q.pivot(key, perhaps, std::array{257}, n));
+  const auto real = [](const auto& t) { return t.key * 1.0; };
+  EXPECT_MESSAGE("pivot: column 0 is no value of the type", q.pivot(key, real, std::array{std::numeric_limits<std::int64_t>::max()}, n));
 }
 
 CONFORMS(reshaping, tables_of_the_columns_that_there_are, "to_pivot") {

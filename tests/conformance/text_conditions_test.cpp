@@ -214,6 +214,55 @@ CONFORMS(text_conditions, order_by_takes_keys_as_text, "order_by", "then_by") {
   }
 }
 
+// Types that have the layout of others, and are others.
+enum class level : std::int32_t { low = -1, none, high = 4 };
+struct reading {
+  std::int32_t id;
+  std::int32_t number;
+  level at;
+  std::optional<std::int32_t> perhaps;
+  std::optional<level> before;
+  long plain;
+  long long qty;
+  std::optional<long long> more;
+};
+QUERY_RECORD(reading, id, number, at, perhaps, before, plain, qty, more);
+
+CONFORMS(text_conditions, types_that_look_alike_are_told_apart, "where", "order_by") {
+  std::vector<reading> rows;
+  constexpr level levels[] = {level::low, level::none, level::high};
+  for (std::int32_t i = 0; i < 300; ++i) {
+    reading r{i, i * 7 % 5 - 2, levels[i * 11 % 3], {}, {}, i * 13 % 17, i * 5 % 23 - 11, {}};
+    if (i % 3) r.perhaps = i % 4;
+    if (i % 4) r.before = levels[i % 3];
+    if (i % 5) r.more = i * 3 % 29;
+    rows.push_back(r);
+  }
+  const auto ids = [](const auto& q) { return q.select([](auto t) { return t.id; }).to_vector(); };
+  const auto q = source(e, rows);
+  EXPECT_ROWS(ids(q.order_by("qty, id")), ids(q.order_by([](auto t) { return t.qty; }).then_by([](auto t) { return t.id; })));
+  EXPECT_ROWS(ids(q.order_by("at desc, number, id")), ids(q.order_by_descending([](auto t) { return t.at; })
+                                                              .then_by([](auto t) { return t.number; })
+                                                              .then_by([](auto t) { return t.id; })));
+  EXPECT_ROWS(ids(q.order_by("perhaps, before, more desc, plain + qty, id")),
+              ids(q.order_by([](auto t) { return t.perhaps; })
+                      .then_by([](auto t) { return t.before; })
+                      .then_by_descending([](auto t) { return t.more; })
+                      .then_by([](auto t) { return t.plain + t.qty; })
+                      .then_by([](auto t) { return t.id; })));
+  const auto kept = [&](auto holds) {
+    std::vector<std::int32_t> all;
+    for (const reading& r : rows)
+      if (holds(r)) all.push_back(r.id);
+    return all;
+  };
+  EXPECT_ROWS(ids(q.where("number > 0 and at = 4")), kept([](const reading& r) { return r.number > 0 && r.at == level::high; }));
+  EXPECT_ROWS(ids(q.where("perhaps = 1 and before = -1")),
+              kept([](const reading& r) { return r.perhaps == 1 && r.before == level::low; }));
+  EXPECT_ROWS(ids(q.where("qty > plain - 5 and more < 20")),
+              kept([](const reading& r) { return r.qty > r.plain - 5 && r.more && *r.more < 20; }));
+}
+
 // The line of a plan that shows a function of this role.
 std::string function_in(const std::string& plan, const std::string& role) {
   const std::size_t at = plan.find(role + ": ");

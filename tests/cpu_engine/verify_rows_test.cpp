@@ -75,6 +75,24 @@ TEST(verify_rows, of_runs_and_matches) {
   }
 }
 
+TEST(verify_rows, of_nearest_matches) {
+  const auto all = fills(5000);
+  const auto rows = query::from(all).verify();
+  const auto even = [](auto t) { return t.id * 2; };
+  const auto odd = [](auto t) { return t.id * 2 + 1; };
+  const auto late_odd = [](auto t) { return query::iff(t.id >= 4990, lie(t.id), t.id) * 2 + 1; };
+  const auto right = [](auto l, auto r) { return l.price + r->price; };
+  const auto late_wrong = [](auto l, auto r) { return query::iff(l.id >= 4990, lie(r->price), r->price); };
+  EXPECT_EQ(rows.asof_join(query::from(all), odd, even, right).to_vector().back(), 10'000);
+  EXPECT_THROW(rows.asof_join(query::from(all), odd, even, late_wrong).to_vector(), query::user_error);
+  EXPECT_THROW(rows.asof_join(query::from(all), late_odd, even, right).to_vector(), query::user_error);
+  EXPECT_THROW(rows.asof_join(query::from(all), even, late_odd, right, {.direction = query::nearest::either}).to_vector(),
+               query::user_error);
+  const auto third = [](auto t) { return t.id % 3; };
+  EXPECT_EQ(rows.asof_join(query::from(all), third, third, odd, even, right).to_vector().back(), 10'000);
+  EXPECT_THROW(rows.asof_join(query::from(all), third, third, odd, even, late_wrong).to_vector(), query::user_error);
+}
+
 TEST(verify_rows, of_columns_too) {
   std::vector<double> numbers(50'000);
   std::iota(numbers.begin(), numbers.end(), 0.0);

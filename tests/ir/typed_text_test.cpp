@@ -86,6 +86,12 @@ TEST(typed_text, numbers_meet_as_in_cpp) {
   EXPECT_EQ(shown("hot = 1"), "(i32(hot) == 1)");
 }
 
+TEST(typed_text, functions_are_called_in_any_case) {
+  EXPECT_EQ(shown("MAX(price, 1) > 2"), shown("max(price, 1) > 2"));
+  EXPECT_EQ(shown("Min(price, 1) > 2 and LENGTH(name) > 1"), shown("min(price, 1) > 2 and length(name) > 1"));
+  EXPECT_EQ(shown("SUM(price) > 2"), "fault at 0, 3: aggregates are of groups, not of rows");
+}
+
 TEST(typed_text, signed_and_unsigned_numbers_are_compared_by_value) {
   EXPECT_EQ(shown("lots > 3"), "(lots > 3)");
   EXPECT_EQ(shown("lots > -1"), "(i64(lots) > -1)");
@@ -216,6 +222,11 @@ TEST(typed_text, deep_and_long_texts_end_in_an_error) {
   (void)shown(nested);
   for (int i = 0; i < 500; ++i) calls = "abs(" + calls + ")";
   EXPECT_TRUE(is_fault(shown(calls + " > 1")));
+  std::string joined = "name";
+  for (int i = 0; i < 16; ++i) joined += " + name";
+  EXPECT_FALSE(is_fault(shown(joined + " = 'a'")));
+  EXPECT_EQ(shown(joined + " + name = 'a'"), "fault at 117, 1: more than 16 strings are joined by + in one text");
+  EXPECT_TRUE(is_fault(shown(joined + " = 'a' or name + 'b' = 'c'")));
   std::string nots;
   for (int i = 0; i < 10'001; ++i) nots += "not ";
   EXPECT_EQ(shown(nots + "hot"), "!hot");

@@ -50,6 +50,24 @@ TEST(shared_joins, plans_of_queries_joined_with_themselves_grow_linearly) {
   EXPECT_EQ(sorted(joined_with_itself(2000).to_vector()), std::vector<Stock>(stocks.begin(), stocks.begin() + 3));
 }
 
+// What only one join reads stays in its pipeline, however many readers that join has.
+TEST(shared_joins, joins_below_a_shared_one_are_no_tables) {
+  const auto few = query::from(stocks).take(9);
+  const auto stars = query::from(trades).semi_join(query::from(stocks), symbol, symbol).semi_join(few, symbol, symbol);
+  const std::string plan = plan_of(stars.concat(stars), "");
+  std::size_t kept = 0;
+  for (std::size_t at = 0; (at = plan.find("collect", at)) != std::string::npos; ++at) ++kept;
+  EXPECT_EQ(kept, 1u) << plan;
+}
+
+TEST(shared_joins, an_endless_stream_ends_for_each_reader) {
+  const auto numbers = query::generate([i = std::int64_t{0}]() mutable { return std::optional(i++); });
+  const std::vector<std::int64_t> few{1, 2, 3, 5, 8};
+  const auto itself = [](auto i) { return i; };
+  const auto q = numbers.join(query::from(few), itself, itself, [](auto i, auto) { return i; });
+  EXPECT_EQ(q.take(2).concat(q.skip(2).take(2)).to_vector(), (std::vector<std::int64_t>{1, 2, 3, 5}));
+}
+
 // Row-wise verbs between the joins run for each reader, but the joins do not.
 TEST(shared_joins, chains_of_joins_of_other_kinds_grow_linearly) {
   const auto grown = [](int times) {

@@ -68,6 +68,29 @@ template <class K, class F, class C, std::size_t N> struct cell_of_row {
   }
 };
 
+// Whether a number is one of another type, too; NaNs are one.
+template <class T, class V> constexpr bool is_one_of(V v) {
+  constexpr auto beyond = [](auto digits) { return static_cast<long double>(std::uint64_t{1} << (digits - 1)) * 2; };
+  if constexpr (std::is_integral_v<T> && std::is_integral_v<V>) {
+    return fits<T>(v);
+  } else if constexpr (std::is_integral_v<T>) {
+    if (!(v < beyond(std::numeric_limits<T>::digits) && v >= static_cast<V>(std::numeric_limits<T>::min()))) return false;
+    return static_cast<V>(static_cast<T>(v)) == v;
+  } else if constexpr (std::is_integral_v<V>) {
+    const T t = static_cast<T>(v);
+    return t < beyond(std::numeric_limits<V>::digits) && static_cast<V>(t) == v;
+  } else {
+    return static_cast<V>(static_cast<T>(v)) == v || v != v;
+  }
+}
+struct fitting_number {
+  bool& fit;
+  template <class T, class V> T operator()(std::type_identity<T>, V v) const {
+    if constexpr (std::is_arithmetic_v<V>) fit = fit && is_one_of<T>(v);
+    return fit ? static_cast<T>(v) : T{};
+  }
+};
+
 // The key of a group beside what the user computes of it.
 template <class A> struct keyed_value {
   A of;
@@ -184,10 +207,10 @@ template <class Derived, class T> class reshaping {
   static std::array<Column, N> as_columns(const std::array<C, N>& given, call_site at) {
     std::array<Column, N> columns{};
     for (std::size_t i = 0; i < N; ++i) {
-      columns[i] = detail::value_of_type<Column>(given[i]);
-      if constexpr (std::is_arithmetic_v<Column> && std::is_arithmetic_v<C>)
-        if (static_cast<C>(columns[i]) != given[i] || (columns[i] < Column{}) != (given[i] < C{}))
-          detail::fail("pivot", "column " + std::to_string(i) + " is no value of the type that the function of the column gives", at);
+      bool fits = true;
+      columns[i] = detail::value_of_type<Column>(given[i], detail::fitting_number{fits});
+      if (!fits)
+        detail::fail("pivot", "column " + std::to_string(i) + " is no value of the type that the function of the column gives", at);
       for (std::size_t k = 0; k < i; ++k)
         if (columns[k] == columns[i])
           detail::fail("pivot", "columns " + std::to_string(k) + " and " + std::to_string(i) + " are equal", at);

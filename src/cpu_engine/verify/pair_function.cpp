@@ -1,7 +1,13 @@
 #include "cpu_engine/verify/pair_function.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
+#include <query/detail/asof_options.hpp>
+#include <query/detail/stop.hpp>
+
+#include "cpu_engine/asof_table.hpp"
 #include "cpu_engine/function_calls.hpp"
 #include "cpu_engine/grouper.hpp"
 #include "cpu_engine/key_hash.hpp"
@@ -11,6 +17,7 @@
 #include "cpu_engine/verify/row_function.hpp"
 #include "cpu_engine/verify/sampled_rows.hpp"
 #include "ir/analysis.hpp"
+#include "runtime/run_context.hpp"
 
 namespace query::cpu::verify {
 
@@ -56,13 +63,18 @@ pairs chosen(const logical& n, const join_side& left, const join_side& right, co
 
 namespace {
 
+// The keys of a sample of a side's rows, which are the same in both forms.
+rows_buffer keys_of_sample(const logical& join, std::size_t side, const join_side& rows, runtime::buffer_pool& pool) {
+  rows_buffer sample(rows.type, pool);
+  for_each_run(rows.n, 0, [&](std::size_t first, std::size_t n) { sample.append_rows(row_at(rows.rows, rows.type, first), n); });
+  return row_function(join, join.functions[side], rows.read, pool).map(sample, side == 0 ? "left " : "right ");
+}
+
 // The keys of a side; in both forms for a sample of its rows.
 rows_buffer keys_of(const logical& join, std::size_t side, const join_side& rows, runtime::buffer_pool& pool) {
   const detail::user_function& f = join.functions[side];
-  rows_buffer sample(rows.type, pool);
-  for_each_run(rows.n, 0, [&](std::size_t first, std::size_t n) { sample.append_rows(row_at(rows.rows, rows.type, first), n); });
-  rows_buffer keys = row_function(join, f, rows.read, pool).map(sample, side == 0 ? "left " : "right ");
-  if (sample.size() == rows.n) return keys;
+  rows_buffer keys = keys_of_sample(join, side, rows, pool);
+  if (keys.size() == rows.n) return keys;
   rows_buffer all(join.key, pool);
   interpreter::scratch scratch;
   function_calls(f, planner::may_trap(f.trace()), false).map(rows.rows, nullptr, rows.n, all.extend(rows.n), scratch);
@@ -70,11 +82,32 @@ rows_buffer keys_of(const logical& join, std::size_t side, const join_side& rows
   return all;
 }
 
+// Of an asof_join: a sample of the left rows, each with its match. A right row that is not there may be nearer than all that are.
+pairs nearest(const logical& join, const join_side& left, const join_side& right, runtime::buffer_pool& pool) {
+  const rows_buffer left_keys = keys_of_sample(join, 0, left, pool), right_keys = keys_of(join, 1, right, pool);
+  pairs made;
+  if (!right.all) return made;
+  runtime::serial_scheduler alone;
+  runtime::cancel_flag cancel([stop = detail::stop_point()] { return stop.check(), false; }, std::nullopt);
+  runtime::run_context context{alone, pool, cancel};
+  const asof_table table(*detail::asof_of(join), join.key, right_keys.data(), join.key->size, right.n,
+                         vertex_tasks(context, std::vector<detail::binding>()));
+  static_assert(sample_rows <= asof_table::most);
+  std::uint64_t matches[sample_rows];
+  std::make_unique<asof_table::finder>(table)->find(left_keys.data(), left_keys.size(), matches);
+  for_each_run(left.n, 0, [&, next = static_cast<const std::uint64_t*>(matches)](std::size_t first, std::size_t n) mutable {
+    for (std::size_t i = first; i < first + n; ++i, ++next)
+      made.add(row_at(left.rows, left.type, i), *next == join_table::no_row ? nullptr : row_at(right.rows, right.type, *next));
+  });
+  return made;
+}
+
 bool is_null(const ir::type* t, const void* key) { return t->k == ir::kind::optional && !t->get.value(key); }
 
 }  // namespace
 
 pairs joined(const logical& join, const join_side& left, const join_side& right, runtime::buffer_pool& pool) {
+  if (detail::asof_of(join)) return nearest(join, left, right, pool);
   const rows_buffer left_keys = keys_of(join, 0, left, pool), right_keys = keys_of(join, 1, right, pool);
   key_equality equality;
   if (join.keys.equal) {

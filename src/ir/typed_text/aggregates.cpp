@@ -35,6 +35,15 @@ const type* type_of_sum_over(const type* t) {
   return is_integer(t->k) && !is_signed_integer(t->k) ? describe<std::uint64_t>() : describe<std::int64_t>();
 }
 
+// True of a condition that is neither: `all` passes over nulls.
+const node* not_false(const maker& m, const operand& argument) {
+  const operand c = m.condition(argument);
+  if (!c.fails) return c.value;
+  operand fails;
+  fails.value = c.fails;
+  return m.not_of(fails).value;
+}
+
 }  // namespace
 
 bool is_aggregate(std::string_view name) { return find(name) != nullptr; }
@@ -43,7 +52,8 @@ operand aggregate_of(const maker& m, std::string_view name, const operand* argum
   const std::string as(find(name)->as);
   const auto refuse = [&](const std::string& why) { throw fault{at, length, "`" + std::string(name) + "` " + why}; };
   const node* of = nullptr;
-  if (argument && (as == "any" || as == "all" || as == "count_if")) of = m.outcome(*argument);
+  if (argument && as == "all") of = not_false(m, *argument);
+  else if (argument && (as == "any" || as == "count_if")) of = m.outcome(*argument);
   else if (argument) of = m.result(*argument);
   else if (as != "count") refuse("takes one argument");
   const bool nullable = of && of->type->k == kind::optional;

@@ -9,7 +9,7 @@ namespace query::ir::typed_text {
 
 namespace {
 
-constexpr int most_depth = 400;
+constexpr int most_depth = 400, most_joins = 16;
 
 std::string between_ticks(std::string_view s) { return "`" + std::string(s) + "`"; }
 
@@ -219,6 +219,8 @@ operand maker::arithmetic(op what, operand a, operand b, std::size_t at) const {
   operand made;
   made.present = both(a.present, b.present);
   if (what == op::add && ta->k == kind::string && tb->k == kind::string) {
+    // Each writes its string anew, for every row.
+    if (++joins_ > most_joins) throw fault{at, 1, "more than " + std::to_string(most_joins) + " strings are joined by + in one text"};
     made.value = arena_->put(op::add, describe<std::string>(), {a.value, b.value});
     return joined(made, a, b);
   }

@@ -87,6 +87,7 @@ class maker {
   operand chosen(std::span<const operand> arguments, std::size_t at, std::size_t length) const;
 
   arena* arena_;
+  mutable int joins_ = 0;  // of strings, in the text
 };
 
 // "a number", "a string": for messages.

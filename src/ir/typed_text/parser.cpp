@@ -299,7 +299,7 @@ class parser {
     at_ += 2;
     const deeper one(*this);
     if (in_groups_ && !in_aggregate_ && is_aggregate(name.spelled)) return aggregate(name, opened);
-    if (is_aggregate(name.spelled) && name.spelled != "min" && name.spelled != "max")
+    if (is_aggregate(name.spelled) && !name.is_word("min") && !name.is_word("max"))
       throw fault{name.at, name.length, in_aggregate_ ? "an aggregate stands within another" : "aggregates are of groups, not of rows"};
     std::vector<operand> arguments;
     if (!now().is(")")) {

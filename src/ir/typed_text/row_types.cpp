@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -19,6 +20,15 @@ namespace {
 
 using optional_string = std::optional<std::string>;
 constexpr std::size_t most_layouts = 256;
+// Rows without strings have so few sizes (see coarse) that there is always room for them.
+constexpr std::size_t kept_for_plain_rows = 80;
+
+// 8, 16, ... 128, then multiples of 64 up to 2048, then powers of two: 65 sizes up to 1 GiB.
+std::size_t coarse(std::size_t bytes) {
+  if (bytes <= 128) return (bytes + 7) / 8 * 8;
+  if (bytes <= 2048) return (bytes + 63) / 64 * 64;
+  return std::bit_ceil(bytes);
+}
 
 // Strings first, then optional strings, then what is bytes.
 struct layout {
@@ -117,7 +127,7 @@ lifetime lifetime_of(std::size_t number) {
 
 struct known_types {
   std::mutex lock;
-  std::size_t layouts = 0;
+  std::size_t layouts = 0, with_strings = 0;
   std::deque<std::string> names;
   std::deque<type> types;
 };
@@ -129,10 +139,14 @@ known_types& known() {
 std::size_t number_of(known_types& k, const layout& l) {
   const auto end = layouts.begin() + static_cast<std::ptrdiff_t>(k.layouts);
   const auto at = std::find(layouts.begin(), end, l);
-  if (at == end && k.layouts == most_layouts)
-    throw resource_error("dynamic_query: the program has rows of more than " + std::to_string(most_layouts) +
+  const bool plain = l.strings == 0 && l.optionals == 0;
+  if (at == end && (k.layouts == most_layouts || (!plain && k.with_strings == most_layouts - kept_for_plain_rows)))
+    throw resource_error("dynamic_query: the program has rows of more than " + std::to_string(k.layouts) +
                          " layouts; select fewer combinations of strings and numbers");
-  if (at == end) layouts[k.layouts++] = l;
+  if (at == end) {
+    layouts[k.layouts++] = l;
+    k.with_strings += !plain;
+  }
   return static_cast<std::size_t>(at - layouts.begin());
 }
 
@@ -177,7 +191,7 @@ const type* row_type_of(std::span<const row_column> columns) {
       offsets[i] = std::exchange(at, at + of->size);
     }
   }
-  l.size = std::max<std::size_t>((at + t.align - 1) / t.align * t.align, t.align);
+  l.size = coarse(std::max<std::size_t>((at + t.align - 1) / t.align * t.align, t.align));
   t.size = l.size;
   t.trivial = l.strings == 0 && l.optionals == 0;
   t.life = lifetime_of(number_of(k, l));

@@ -18,7 +18,8 @@ struct row_column {
   const type* of = nullptr;
 };
 bool can_be_column(const type* t);
-// Throws resource_error where the program has too many kinds of such rows: 256 layouts, each of which serves any names.
+// Throws resource_error where the program has too many kinds of such rows: 256 layouts, each of which serves any names. Sizes are coarse,
+// so that columns of any number make few layouts; only rows with strings, by how many of these there are, can become too many.
 const type* row_type_of(std::span<const row_column> columns);
 
 }  // namespace query::ir::typed_text
