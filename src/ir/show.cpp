@@ -66,7 +66,7 @@ template <class T> std::string number(std::uint64_t bits) {
   return s;
 }
 
-std::string quoted(std::string_view text) {
+std::string escaped(std::string_view text) {
   std::string s = "\"";
   for (const char c : text.substr(0, max_string)) {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -94,7 +94,7 @@ std::string literal(const node* n) {
     case kind::u64: return number<std::uint64_t>(n->bits);
     case kind::f32: return number<float>(n->bits);
     case kind::f64: return number<double>(n->bits);
-    case kind::string: return quoted(n->text);
+    case kind::string: return escaped(n->text);
     default: return "literal";
   }
 }
