@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "conformance/engines.hpp"
+#include "conformance/compare.hpp"
 #include "conformance/rows.hpp"
 
 namespace conformance {
