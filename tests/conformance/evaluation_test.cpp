@@ -87,13 +87,13 @@ CONFORMS(evaluation, a_shared_part_is_computed_once, "join", "concat", "broadcas
 void expect_pairs_shared(const char* join, const query::Query<tick>& pairs) {
   SCOPED_TRACE(join);
   calls = 0;
-  const std::int64_t n = pairs.count();
+  const std::int64_t n = std::ssize(pairs.to_vector());
   const std::int64_t once = calls;
   const auto id = [](auto t) { return t.id; };
   const auto amount = [](auto t) { return t.amount; };
   const auto left = [](auto a, auto) { return a; };
   const auto rows_of = [&](const char* what, std::int64_t rows, auto reads) {
-    expect_calls(what, once, [&] { EXPECT_EQ(reads.count(), rows); });
+    expect_calls(what, 0, once, [&] { EXPECT_EQ(reads.count(), rows); });  // what is only counted need not be made
     expect_calls(what, once, [&] { EXPECT_EQ(std::ssize(reads.to_vector()), rows); });
   };
   rows_of("join", n, pairs.join(pairs, id, id, left));
