@@ -1,4 +1,5 @@
 // Every user function is evaluated once a row: counted by opaque functions with atomic counters.
+#include <algorithm>
 #include <atomic>
 
 #include "conformance/engines.hpp"
@@ -83,7 +84,7 @@ CONFORMS(evaluation, a_shared_part_is_computed_once, "join", "concat", "broadcas
   expect_calls("join with itself", std::ssize(rows), [&] { shared.join(shared, key, key).to_vector(); });
 }
 
-// The readers of a join's pairs share them: its functions are called as often as for one reader.
+// The readers of a join's pairs share them: its functions are called as often as for one reader, which partitions may call twice a row.
 void expect_pairs_shared(const char* join, const query::Query<tick>& pairs) {
   SCOPED_TRACE(join);
   calls = 0;
@@ -94,7 +95,7 @@ void expect_pairs_shared(const char* join, const query::Query<tick>& pairs) {
   const auto left = [](auto a, auto) { return a; };
   const auto rows_of = [&](const char* what, std::int64_t rows, auto reads) {
     expect_calls(what, 0, once, [&] { EXPECT_EQ(reads.count(), rows); });  // what is only counted need not be made
-    expect_calls(what, once, [&] { EXPECT_EQ(std::ssize(reads.to_vector()), rows); });
+    expect_calls(what, std::min<std::int64_t>(once, n), once, [&] { EXPECT_EQ(std::ssize(reads.to_vector()), rows); });
   };
   rows_of("join", n, pairs.join(pairs, id, id, left));
   rows_of("left_join", n, pairs.left_join(pairs, id, id, left));

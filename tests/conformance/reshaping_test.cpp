@@ -1,4 +1,5 @@
 // rollup, cube and grouping_sets beside a group_by for each set; unpivot, pivot and to_pivot beside loops.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -192,7 +193,11 @@ CONFORMS(reshaping, sets_of_a_stream, "group_by") {
   std::vector<std::int32_t> rows(5000);
   for (std::int32_t i = 0; i < 5000; ++i) rows[static_cast<std::size_t>(i)] = i;
   using row = std::tuple<std::tuple<std::optional<std::int32_t>, std::optional<std::int32_t>>, std::int64_t>;
-  EXPECT_ROWS(q.count_by(query::rollup(five, ten)).as_ordered().to_vector(), of_sets<row>(rows, {3, 1, 0}, with_count, five, ten));
+  // In any order: blocks of rows on a GPU have none.
+  std::vector<row> given = q.count_by(query::rollup(five, ten)).to_vector(), wanted = of_sets<row>(rows, {3, 1, 0}, with_count, five, ten);
+  std::sort(given.begin(), given.end());
+  std::sort(wanted.begin(), wanted.end());
+  EXPECT_ROWS(given, wanted);
 }
 
 CONFORMS(reshaping, sets_that_are_refused, "group_by") {
