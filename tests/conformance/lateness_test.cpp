@@ -231,7 +231,7 @@ CONFORMS(lateness, of_terminals, "timeout", "to_vector", "to_columns", "to_vecto
 
 CONFORMS(lateness, of_orders, "timeout", "order", "order_descending", "order_by", "order_by_descending", "then_by",
          "then_by_descending", "top", "reverse", "sample", "range_partitioned_by", "hash_partitioned_by", "partitioned", "over",
-         "group_by.top", "shuffle") {
+         "as_dynamic", "group_by.top", "shuffle") {
   LATE("order", NUMBERS.order().to_vector());
   LATE("order, strings", ROWS.select(name).order().to_vector());
   LATE("order_by", ROWS.order_by([](auto r) { return r.price; }).to_vector());
@@ -244,6 +244,9 @@ CONFORMS(lateness, of_orders, "timeout", "order", "order_descending", "order_by"
   LATE("top", ROWS.top(1000, name).to_vector());
   LATE("reverse", ROWS.reverse().to_vector());
   LATE("sample", ROWS.sample(rows_there / 2, 7).to_vector());
+  LATE("as_dynamic, sorted", ROWS.as_dynamic().where("key >= 0").order_by("name").take(1000).rows());
+  LATE("as_dynamic, all rows", ROWS.as_dynamic().select("name, price * 2 as twice").rows());
+  LATE("as_dynamic, groups", ROWS.as_dynamic().group_by("name", "sum(price) as total").count());
   LATE("range_partitioned_by", ROWS.range_partitioned_by(name, 16).to_vector());
   // Of rows that are made on the way: they are destroyed when the query is over or stops.
   LATE("order, made strings", ROWS.select([](const Sold& r) { return r.name + "!"; }).order().to_vector());
