@@ -17,7 +17,7 @@ constexpr std::size_t k = quantile_sketch::exact;
 constexpr double shrinks = 2.0 / 3;  // from a level to the one below it, as in the paper
 constexpr std::size_t least_capacity = 8;
 
-// What a level may hold that lies so many below the highest.
+// The number of values that a level may hold, by its distance from the highest level.
 std::size_t capacity_below(std::size_t depth) {
   static const std::array<std::size_t, 64> capacities = [] {
     std::array<std::size_t, 64> c{};

@@ -27,7 +27,7 @@ const ir::type* vertex::row() const { return node ? node->row : inputs.front().r
 
 namespace {
 
-// What is known of a verb only when all of its readers have been seen.
+// Facts about verbs that the builder knows only after it has seen all of their readers.
 struct readers_found {
   std::set<const void*> in_order;            // several read it, and one of them wants LINQ's order (known_as)
   std::unordered_set<const logical*> joins;  // their pairs have several readers: a table, each pair made once

@@ -24,7 +24,7 @@ ir::traced trace_of(const logical& n, const detail::user_function& f) {
 }
 
 namespace {
-// What a device function was compiled for is compared with the host's records on machines without a GPU too.
+// Throws if a device function was compiled for other records than the host has. Machines without a GPU check this, too.
 void check_device_form(const logical& n, const detail::user_function& f) {
   if (!f.on_device) return;
   const ir::traced call = f.on_device(*f.device);

@@ -8,7 +8,7 @@
 
 namespace query::planner {
 
-// Of a pipe without filters or growth over a source that is here; null: nobody knows.
+// The length of a pipe over rows in memory, if none of its verbs drops or adds rows; otherwise nothing.
 std::optional<std::uint64_t> length_of(const pipe& end);
 
 // A join whose left rows look up a table of the right ones, one by one.

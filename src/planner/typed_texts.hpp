@@ -1,4 +1,4 @@
-// What is wrong with a text that a user typed, as the error of the verb that reads it.
+// Reports an error in a text that a user typed as an error of the verb that reads the text.
 #pragma once
 
 #include <string>

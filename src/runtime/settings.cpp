@@ -1,4 +1,4 @@
-// What a query that is put together from others is run by: docs/sessions.md, "Queries inside queries".
+// The settings of a query that is composed of other queries: docs/sessions.md, "Queries inside queries".
 #include <algorithm>
 #include <unordered_set>
 #include <utility>

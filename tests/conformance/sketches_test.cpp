@@ -47,7 +47,7 @@ template <class V> std::int64_t exactly_distinct(const std::vector<V>& values) {
   return static_cast<std::int64_t>(grouped(values, [](const V& x) { return x; }).size());
 }
 
-// Of a value that stands for the one at rank q (n - 1): how far off is its rank, as a share of n?
+// The distance between the rank of `found` and q (n - 1), as a share of n.
 double rank_error(std::vector<double> values, double q, double found) {
   std::sort(values.begin(), values.end(), [](double a, double b) { return before(a, b); });
   const auto less = std::lower_bound(values.begin(), values.end(), found, [](double a, double b) { return before(a, b); });

@@ -1,4 +1,4 @@
-// Texts that users type: what they mean, what is said of those that mean nothing, and that no text does harm.
+// Texts that users type: their meaning, the errors of invalid ones, and safety against hostile ones.
 #include <random>
 #include <string>
 

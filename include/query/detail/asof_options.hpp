@@ -1,4 +1,4 @@
-// What an asof_join looks for: direction, whether equal times match, tolerance. The plan holds it with the join.
+// The options of asof_join: the direction, whether equal times match, and the tolerance. The plan holds them with the join.
 //
 //   asof_join(quotes, symbol, symbol, time, time, f, {.direction = query::nearest::forward, .exact = false, .tolerance = 5})
 #pragma once

@@ -61,7 +61,7 @@ struct user_function {
   // query::accelerated: its counterpart for the GPU, and the call of that with the rows of this place.
   std::shared_ptr<const held_device_function> device;
   ir::traced (*on_device)(const held_device_function& d) = nullptr;
-  bool held = false;  // retrace hands out an expression that is there: nothing to remember
+  bool held = false;  // retrace gives an expression that exists already, or a copy of it: nothing to remember
 
   ir::traced trace() const;
 };

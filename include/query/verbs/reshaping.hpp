@@ -41,7 +41,7 @@ template <class Out, class Id, class N, class... F> struct fields_of_row {
   }
 };
 
-// The row of a cell, and the number of its column among those that are known; behind the last where it is none of them.
+// The key of a cell, and the position of its column in the list of known columns; N if the list does not contain it.
 template <class K, class F, class C, std::size_t N> struct cell_of_row {
   K key;
   F column;

@@ -1,4 +1,4 @@
-// What is wrong with a text that a user typed, and where: thrown while it is read, and made a message by whoever knows the verb.
+// An error in a text that a user typed, with its place. The parser throws it; the caller, which knows the verb, makes the message.
 //
 //   throw fault{at, length, "no field `prize`; did you mean `price`?"};
 //   show_fault("prize > 3", f)        // "    prize > 3\n    ^~~~~"

@@ -2,8 +2,8 @@
 //
 //   const type* row = row_type_of({{"symbol", describe<int>()}, {"amount", describe<double>()}});
 //
-// Equal lists of columns share one description, which is never destroyed, as those of C++ types are not. What a column may be: anything
-// whose bytes are its value, std::string, std::optional<std::string>.
+// Equal lists of columns share one description. It is never destroyed, like the descriptions of C++ types. A column may have any type
+// whose bytes are its value, or be a std::string or a std::optional<std::string>.
 #pragma once
 
 #include <span>
