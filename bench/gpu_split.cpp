@@ -109,17 +109,9 @@ class with_share final : public query::runtime::engine {
   }
   std::string_view name() const override { return "gpu"; }
   query::runtime::verdict accepts(const query::planner::vertex& v) const override { return told(gpu_->accepts(v)); }
-  query::runtime::verdict accepts_fold(const query::planner::branch& b, const std::vector<query::planner::binding>& c,
-                                       query::detail::fold_kind k) const override {
-    return told(gpu_->accepts_fold(b, c, k));
-  }
   std::unique_ptr<query::runtime::running_vertex> start(const query::planner::vertex& v, std::span<query::runtime::input_port* const> in,
                                                         query::runtime::output_port& out, query::runtime::run_context& context) override {
     return gpu_->start(v, in, out, context);
-  }
-  void fold(const query::planner::branch& b, const std::vector<query::planner::binding>& c, query::detail::fold_kind k,
-            query::detail::fold_state& state, query::runtime::run_context& context) override {
-    gpu_->fold(b, c, k, state, context);
   }
   int retries() const override { return gpu_->retries(); }
 

@@ -21,6 +21,7 @@
 #include "cpu_engine/terminal_reads.hpp"
 #include "cpu_engine/value_bytes.hpp"
 #include "cpu_engine/verify.hpp"
+#include "runtime/fold_states.hpp"
 #include "runtime/local_engine.hpp"
 
 namespace query::cpu {
@@ -30,6 +31,11 @@ using detail::verb;
 namespace {
 
 runtime::vertex_rows run_vertex(const planner::vertex& v, runtime::run_context& context) {
+  if (v.folds) {
+    detail::fold_state state;
+    fold_branch(v.inputs.front(), v.captures, *v.folds, state, context);
+    return runtime::table_of({state});
+  }
   if (!v.node || v.node->what == verb::take)
     if (auto rows = made_as_they_are(v.inputs.front(), context))
       return runtime::vertex_rows(range_of(std::move(rows), 0, std::min<std::uint64_t>(v.limit, v.node ? v.node->count : ~0ull)));

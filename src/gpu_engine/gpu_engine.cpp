@@ -22,7 +22,7 @@
 #include "planner/orders.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/engine_failure.hpp"
-#include "runtime/gpu_placement.hpp"
+#include "runtime/fold_states.hpp"
 
 namespace query::gpu_engine {
 
@@ -41,7 +41,7 @@ std::optional<std::uint64_t> known_rows(const planner::branch& b) {
 
 // Does the vertex give nothing before it has seen all of its input, and has a form in blocks?
 bool needs_all_rows(const planner::vertex& v) {
-  if (!v.node) return false;
+  if (!v.node) return v.folds.has_value();
   if (v.node->what != verb::aggregate) return v.node->what == verb::group_by || v.node->what == verb::order_by;
   try {
     return aggregate_blocks::why_not(v).empty();
@@ -76,10 +76,9 @@ template <class F> auto once(F f) {
 }
 
 // Under which address it was planned: a share of a divided vertex was planned as a whole.
-const void* planned_as(const planner::vertex* v, const std::vector<planner::branch>& inputs) {
-  return !inputs.empty() && inputs.front().part_of ? inputs.front().part_of : v;
+const void* planned_as(const planner::vertex& v) {
+  return !v.inputs.empty() && v.inputs.front().part_of ? v.inputs.front().part_of : &v;
 }
-const void* planned_as(const planner::branch& b) { return b.part_of ? b.part_of : &b; }
 
 // What only a run finds to have no code is the CPU's, too: no such exception may reach a user.
 template <class F> void generated_or_left(F f) {
@@ -116,7 +115,7 @@ class gpu_vertex final : public runtime::running_vertex {
       give(result(run));
       // Repeated rounds run on another stream.
       if (round_recording::here()) run.on().synchronize(context_->cancel);
-      kernels_->ran(planned_as(vertex_, vertex_->inputs), run.compiled());
+      kernels_->ran(planned_as(*vertex_), run.compiled());
     }
     out_->tell(runtime::signal::end_stream);
   }
@@ -159,7 +158,10 @@ class gpu_vertex final : public runtime::running_vertex {
     if (const auto texts = vertex_->node ? made_texts::of(*vertex_->node) : nullptr)
       return {with_room(run, [&] { return run_with_texts(*vertex_, *texts, run); }), {}};
     const whole_input_verb w = whole_inputs(*vertex_);
-    const auto whole = [&] { return block_results{with_room(run, [&] { return w.run ? w.run(*vertex_, run) : in_one_piece(run); }), {}}; };
+    const auto whole = [&] {
+      if (vertex_->folds) return folded(run);
+      return block_results{with_room(run, [&] { return w.run ? w.run(*vertex_, run) : in_one_piece(run); }), {}};
+    };
     if (w.run && !has_blocks(*vertex_)) return whole();  // where memory lacks, the CPU takes over
     if (std::none_of(vertex_->inputs.begin(), vertex_->inputs.end(), [&](const planner::branch& b) { return exceeds_memory(b, run); })) {
       try {
@@ -189,6 +191,12 @@ class gpu_vertex final : public runtime::running_vertex {
     return f();
   }
 
+  block_results folded(vertex_run& run) const {
+    detail::fold_state state;
+    run_joins(vertex_->inputs.front(), run);
+    run_fold(behind_joins(*vertex_).inputs.front(), *vertex_->folds, state, run);
+    return {nullptr, {runtime::table_of({state})}};
+  }
   result_rows in_one_piece(vertex_run& run) const {
     run_joins(vertex_->inputs.front(), run);
     const planner::vertex v = behind_joins(*vertex_);
@@ -267,7 +275,9 @@ class engine final : public runtime::engine {
       }
       if (!v.inputs.empty()) plan_joins(v.inputs.front());
       const planner::vertex w = behind_joins(v);
-      if (!w.node) {
+      if (w.folds) {
+        plan_fold(w.inputs.front(), *w.folds);
+      } else if (!w.node) {
         if (!in_parts(v.inputs.front()) || !w.inputs.front().stages.empty()) plan_collect(w);
       } else if (v.node->what == verb::group_by || v.node->what == verb::aggregate)
         plan_group_by(w);
@@ -284,32 +294,14 @@ class engine final : public runtime::engine {
     if (answer) answer.why += searches(v) + alone(devices, [&] { return why_on_one(v, gpus_); }) + trouble_of(verb_of(v));
     return answer;
   }
-  runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
-                                detail::fold_kind kind) const override {
-    if (const std::string why = gpus_.loss(); !why.empty()) return {false, std::string(runtime::gpu_was_lost) + why};
-    const bool demanded = planner::demands_gpu(b);
-    const std::size_t devices = planned_devices_of_fold(b, kind == detail::fold_kind::count, gpus_);
-    const planner::branch* divided = devices == 1 && runtime::divisible(b) ? &b : nullptr;
-    const auto amount = once([&] { return work_of_fold(b, captures, kind == detail::fold_kind::count); });
-    runtime::verdict answer = weighed(demanded, devices, divided, &b, lie_of({&b, 1}), amount, [&]() -> std::string {
-      check_source(b, true);
-      const auto operations = [&] {
-        const auto w = amount();
-        return w ? operations_in(*w) : 0;
-      };
-      if (const std::string few = too_few(b); !few.empty() && !demanded && !busy(operations())) return few;
-      if (const auto costs = demanded ? std::nullopt : placement_.plainly_there(amount)) return costs->reason();
-      plan_joins(b);
-      plan_fold(last_part(b), kind);
-      return {};
-    });
-    if (answer) answer.why += alone(devices, [&] { return why_fold_on_one(b, gpus_); }) + trouble_of(verb_of(b));
-    return answer;
-  }
 
   // What it compiles is known since it was asked.
   void takes_again(const planner::vertex& v) override { placement_.kernels().planned(&v, {}); }
-  void takes_again(const planner::branch& b) override { placement_.kernels().planned(&b, {}); }
+  void begins(const planner::machine_graph& g) override {
+    for (const auto& v : g.vertices) placement_.kernels().begins(v.get());
+    placement_.kernels().begins(g.fold.get());
+  }
+  std::string lost() const override { return gpus_.loss(); }
 
   std::vector<runtime::opinion> at_first_sight(const planner::machine_graph& g) const override { return not_worth_planning(g, placement_); }
   std::vector<runtime::opinion> on_second_thoughts(const planner::machine_graph& g) const override { return together(g, placement_); }
@@ -327,49 +319,8 @@ class engine final : public runtime::engine {
     if (!why_not.empty()) return nullptr;
     return std::make_unique<round_replay>(gpus_.one(), context);
   }
-  void fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
-            runtime::run_context& context) override {
-    generated_or_left([&] { fold_here(b, captures, kind, state, context); });
-  }
 
  private:
-  void fold_here(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
-                 runtime::run_context& context) {
-    if (shared_fold(b, captures, kind, state, context)) return;
-    const std::shared_ptr<gpu_session> gpu = gpus_.one();
-    const scoped_context here(gpu->on());
-    const waits_for_kernels waits(planner::demands_gpu(b));
-    bring_inputs(gpu, b, context);
-    bring_captures(gpu, captures, context);
-    vertex_run run(gpu, captures, context);
-    if (!exceeds_memory(b, run)) {
-      try {
-        run_joins(b, run);
-        run_fold(last_part(b), kind, state, run);
-        placement_.kernels().ran(planned_as(b), run.compiled());
-        return;
-      } catch (const out_of_memory&) {
-        context.cancel.check();
-        run.supply(nullptr);
-      }
-    }
-    fold_in_blocks(b, kind, state, run);
-  }
-  // Where devices cannot share it, one of them folds.
-  bool shared_fold(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind,
-                   detail::fold_state& state, runtime::run_context& context) {
-    std::string why;
-    try {
-      return fold_on_several(b, captures, kind, state, gpus_, context);
-    } catch (const resource_error& e) {
-      why = e.what();
-    } catch (const internal_error& e) {
-      why = e.what();
-    }
-    context.cancel.check();
-    gpus_.note(verb_of(b), "the GPUs did not share it: " + why);
-    return false;
-  }
   // What explain() says of a session's other devices where one runs the vertex.
   template <class Why> static std::string alone(std::size_t devices, Why why) {
     if (devices > 1) return {};
@@ -384,7 +335,7 @@ class engine final : public runtime::engine {
   // What explain() says of the way in which a vertex looks for the nearest rows of a table.
   static std::string searches(const planner::vertex& v) {
     const bool groups = v.node && v.node->what == verb::group_by;
-    if (v.inputs.empty() || (v.node && !groups)) return {};
+    if (v.inputs.empty() || v.folds || (v.node && !groups)) return {};
     const planner::vertex w = behind_joins(v);
     const std::string note = nearest_note(w.inputs.front(), groups ? w.node : nullptr);
     return note.empty() ? note : "; " + note;
@@ -470,15 +421,3 @@ std::shared_ptr<runtime::engine> make_engine(std::function<const device*(std::si
 }
 
 }  // namespace query::gpu_engine
-
-std::string query::runtime::loss_of_gpus(const engine& e) {
-  const auto* gpus = dynamic_cast<const gpu_engine::engine*>(&e);
-  return gpus ? gpus->gpus().loss() : std::string();
-}
-void query::runtime::count_run(engine& e, const planner::machine_graph& g) {
-  auto* const gpu = dynamic_cast<gpu_engine::engine*>(&e);
-  if (!gpu) return;
-  gpu_engine::known_kernels& kernels = gpu->placement().kernels();
-  for (const auto& v : g.vertices) kernels.begins(v.get());
-  kernels.begins(&g.result);
-}

@@ -23,7 +23,19 @@ namespace query::planner {
 using detail::join_kind;
 using detail::verb;
 
-const ir::type* vertex::row() const { return node ? node->row : inputs.front().row; }
+const ir::type* vertex::row() const {
+  if (folds) return ir::describe<detail::fold_state>();
+  return node ? node->row : inputs.front().row;
+}
+
+vertex fold_vertex(const machine_graph& g, detail::fold_kind kind) {
+  vertex v;
+  v.folds = kind;
+  v.inputs.push_back(g.result);
+  v.captures = g.captures;
+  v.accelerated = true;
+  return v;
+}
 
 namespace {
 

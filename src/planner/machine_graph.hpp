@@ -82,7 +82,7 @@ struct branch {
   std::vector<bool> wanted;         // top-level fields of the source that anyone reads; empty: all
   const ir::type* row = nullptr;    // after the stages
   int number = 0;                   // of the branch in its graph; copies keep it
-  const void* part_of = nullptr;    // a share of a divided vertex or fold: the vertex or branch that was planned
+  const void* part_of = nullptr;    // a share of a divided vertex: the vertex that was planned
 };
 
 // A collection captured by functions of this vertex: bound to the table of another vertex, or to a loop variable.
@@ -103,13 +103,13 @@ struct engine_share {
   int threads = 1;   // of the session's that it has meanwhile
 };
 
-// Of a vertex or a fold, as an engine that was asked about it expects them: its own, and the CPU's.
+// Of a vertex, as an engine that was asked about it expects them: its own, and the CPU's.
 struct expected_seconds {
   double there = 0, cpu = 0;
 };
 
 struct vertex {
-  const logical* node = nullptr;        // the breaker; null: rows are collected as they come
+  const logical* node = nullptr;        // the breaker; null: rows are collected as they come, or folded
   std::vector<branch> inputs;
   std::vector<binding> captures;
   std::string engine = "cpu";
@@ -148,6 +148,9 @@ struct vertex {
   std::string ran;                      // what the last run of it did, for explain()
   std::shared_ptr<const vertex_profile> observed;  // the same in numbers
 
+  // The terminal verb's fold of the rows that its input gives: a table of states (runtime/fold_states.hpp) instead of rows.
+  std::optional<detail::fold_kind> folds = {};
+
   const ir::type* row() const;
 };
 
@@ -176,6 +179,7 @@ struct machine_graph {
   pipe root;                                      // keeps the logical plan alive
   std::string result_ran;                         // what the last run of the terminal verb did, for explain()
   std::shared_ptr<const vertex_profile> result_observed;
+  std::unique_ptr<vertex> fold;                   // what the terminal verb folds, where engines were asked about it; null: the CPU does
 };
 
 struct plan_options {
@@ -195,6 +199,8 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
 // How the terminal verb reads the result: as a whole, as a fold that keeps no row, all rows in order, as far as its user goes, as columns,
 // or all rows of each partition in order, where they are.
 enum class reading : std::uint8_t { whole, folded, in_order, on_demand, columns, written };
+// What a terminal verb folds, as a vertex that engines may be asked about. It is none of the graph's.
+vertex fold_vertex(const machine_graph& g, detail::fold_kind kind);
 // Marks the vertices whose rows are handed on as they come. After the vertices have been placed on engines.
 void mark_streams(machine_graph& g, reading how);
 bool hands_on(detail::verb what);  // can give its first rows before it has seen the last

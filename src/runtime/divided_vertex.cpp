@@ -46,7 +46,6 @@ class parts_run {
       : branch_(b), rows_(rows_in(*b.source)), session_(&session), context_(&context),
         stop_([&context] { return context.cancel.stopped(); }, std::nullopt), watched_(session.deadlines.follow(stop_)) {
     stop_.check_divisions(context.cancel.checks_them());
-    if (!branch_.part_of) branch_.part_of = &b;
     for (const engine_share& s : shares) {
       if (engine* const other = session.engine_named(s.engine)) others_.emplace_back(s, *other, rows_);
       else local_threads_ = s.threads;
@@ -260,14 +259,15 @@ bool divisible(const planner::vertex& v) {
          divisible(v.inputs.front());
 }
 
-divided divided_among(const branch& b, std::span<const offer> offers, int threads, std::optional<detail::fold_kind> fold) {
+divided divided_among(const planner::vertex& v, std::span<const offer> offers, int threads) {
+  const branch& b = v.inputs.front();
   std::vector<part_costs> costs;
   for (const offer& o : offers) {
     costs.push_back(o.costs);
-    costs.back().here = as_seen(o.costs.here, pass_seconds(b, o.by->name(), threads, fold));
-    costs.back().cpu = as_seen(o.costs.cpu, pass_seconds(b, "cpu", threads, fold));
+    costs.back().here = as_seen(o.costs.here, pass_seconds(b, o.by->name(), threads, v.folds));
+    costs.back().cpu = as_seen(o.costs.cpu, pass_seconds(b, "cpu", threads, v.folds));
   }
-  const auto seen = pass_seconds(b, "split", threads, fold);
+  const auto seen = pass_seconds(b, "split", threads, v.folds);
   const auto d = divide(costs, threads, seen);
   if (!d && seen)
     if (const auto hoped = divide(costs, threads))
@@ -305,18 +305,6 @@ vertex_rows run_divided(const planner::vertex& v, session_state& session, run_co
     tables.put(place, own.fetched(made));
   });
   return run.in_place() ? in_place(tables.in_order(), v.row(), context) : side_by_side(tables.in_order(), v.row(), context);
-}
-
-void fold_divided(const branch& b, const std::vector<engine_share>& shares, const std::vector<planner::binding>& captures,
-                  detail::fold_kind kind, detail::fold_state& state, session_state& session, run_context& context, std::string& failed) {
-  parts_run run(b, shares, captures, session, context);
-  made_parts<detail::fold_state> states;
-  failed = run.run([&](std::uint64_t place, engine& by, const branch& rows, run_context& own) {
-    detail::fold_state made;
-    by.fold(rows, captures, kind, made, own);
-    states.put(place, made);
-  });
-  for (const auto& [place, s] : states.in_order()) session.cpu->merge(kind, b.row, state, s);
 }
 
 }  // namespace query::runtime

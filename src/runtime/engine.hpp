@@ -49,7 +49,7 @@ class output_port {
   virtual void push(block b) = 0;
 };
 
-// The time that a vertex or a fold would take on the engine that was asked, and on the CPU engine in its place.
+// The time that a vertex would take on the engine that was asked, and on the CPU engine in its place.
 struct expected_costs {
   double there = 0, cpu = 0, to_compile = 0;  // seconds
   std::optional<part_costs> parts = {};       // where rows may be divided, and nothing has to be compiled
@@ -107,7 +107,7 @@ class engine {
  public:
   virtual ~engine() = default;
   virtual std::string_view name() const = 0;
-  // May this vertex run here? Asked by the planner, before any data is there.
+  // May this vertex run here? Asked by the planner, before any data is there. One that folds is asked about like others.
   virtual verdict accepts(const planner::vertex& v) const = 0;
   // Before it is asked of vertices one by one: which of them it need not be asked of.
   virtual std::vector<opinion> at_first_sight(const planner::machine_graph&) const { return {}; }
@@ -117,15 +117,13 @@ class engine {
   // context.bind(v.captures). Functions may be called with a vertex again after a failure.
   virtual std::unique_ptr<running_vertex> start(const planner::vertex& v, std::span<input_port* const> inputs, output_port& output,
                                                 run_context& context) = 0;
-  // count, sum, min or max of a branch without a table in between: may they run here?
-  virtual verdict accepts_fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind) const {
-    return {false, "no folds"};
-  }
-  virtual void fold(const planner::branch&, const std::vector<planner::binding>&, detail::fold_kind, detail::fold_state&, run_context&) {}
-  // It took the same vertex or fold in earlier runs of the query, and takes this one without being asked. Where a run finds that
-  // it cannot after all, that is a resource_error as ever.
+  // It took the same vertex in earlier runs of the query, and takes this one without being asked. Where a run finds that it cannot after
+  // all, that is a resource_error as ever.
   virtual void takes_again(const planner::vertex&) {}
-  virtual void takes_again(const planner::branch&) {}
+  // The plan, which was made to be run and not to be shown, begins.
+  virtual void begins(const planner::machine_graph&) {}
+  // Why it can run nothing more in this process; "": it can.
+  virtual std::string lost() const { return {}; }
   // A loop (do_while) whose body and condition were placed here, or some of them: then it is not used. Null: the executor runs it vertex
   // by vertex; explain() says `why_not` where the engine repeats others.
   virtual std::unique_ptr<round_repeater> repeater(const planner::vertex&, run_context&, std::string& /*why_not*/) { return nullptr; }

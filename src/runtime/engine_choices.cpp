@@ -209,6 +209,7 @@ expected_way expected_of(const planner::machine_graph& g, session_state& session
     need(b.table);
     for (const planner::stage& s : b.stages) need(s.build);
   };
+  const auto add = [&](const planner::vertex& v) { all.add(v.engine == "cpu", v.shares.empty() ? v.expected : std::nullopt); };
   need_of(g.result);
   for (const planner::binding& c : g.captures) need(c.table);
   while (!open.empty()) {
@@ -218,8 +219,9 @@ expected_way expected_of(const planner::machine_graph& g, session_state& session
     if (v.node && v.node->what == verb::cached && session.find_cached(*v.node, v.ordered)) continue;
     for (const planner::branch& b : v.inputs) need_of(b);
     for (const planner::binding& c : v.captures) need(c.table);
-    all.add(v.engine == "cpu", v.shares.empty() ? v.expected : std::nullopt);
+    add(v);
   }
+  if (g.fold) add(*g.fold);
   return all;
 }
 

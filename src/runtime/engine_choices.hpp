@@ -53,7 +53,7 @@ struct expected_way {
 };
 // Rows of a container as they lie: nobody computes them, whatever engine has the vertex.
 bool lie_ready(const planner::vertex& v);
-// Of all vertices that would run; the fold behind them, or rows that the reader computes, are none.
+// Of all vertices that would run; rows that the reader computes are none.
 expected_way expected_of(const planner::machine_graph& g, session_state& session);
 
 // Thread-safe.

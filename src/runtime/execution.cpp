@@ -60,8 +60,8 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
       context{threads_, session->pool, *watch.flag},
       as_they_come_(as_they_come) {
   if (last->accelerated) {
-    for (const auto& e : session->engines) count_run(*e, *graph);
-    if (engine* gpu = session->gpu_if_made()) count_run(*gpu, *graph);
+    for (const auto& e : session->engines) e->begins(*graph);
+    if (engine* gpu = session->gpu_if_made()) gpu->begins(*graph);
   }
   context.verify = verifies(*session, s);
   context.local = session->cpu.get();
@@ -150,14 +150,7 @@ void execution::run_vertices() {
 }
 
 bool execution::runs_again(const rows_lost& lost) {
-  const bool folds = plan.folds && plan.folds->name() == lost.engine;
-  if (folds && planner::demands_gpu(graph->result)) return false;
   if (!prepare_second_run(*graph, *session, context, lost)) return false;
-  if (folds) {
-    plan.folds = nullptr;
-    planner::check_traps(graph->result);
-    session->history.note_fallback(last.get(), graph->terminal, lost.what());
-  }
   have_run_ = false;
   if (context.profile) context.profile->clear();
   return fell_back = true;

@@ -264,7 +264,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
     }
   } begun_streams_of{v, context_->begun};
   pass_clock clock(v.accelerated && divisible(v) ? &v.inputs.front() : nullptr, v.shares.empty() ? std::string_view(v.engine) : "split",
-                   context_->scheduler.concurrency());
+                   context_->scheduler.concurrency(), v.folds);
   if (!v.shares.empty()) {
     std::string why;
     try {
@@ -287,7 +287,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
   if (engine* e = session_->engine_named(v.engine)) {
     // Trouble of the engine's is retried, then the CPU takes over; the user's own exceptions are not.
     std::string why;
-    std::optional<sorted_in_part> part;
+    std::optional<done_in_part> part;
     for (int attempt = 0; attempt <= e->retries() && !part; ++attempt) {
       try {
         vertex_rows rows = run_on(*e, v, *session_->cpu, *context_);
@@ -300,7 +300,7 @@ vertex_rows executor::run_by_engines(const vertex& v) {
         return found_by_cpu(v);
       } catch (const resource_error& trouble) {
         why = trouble.what();
-        if (const auto* done = dynamic_cast<const sorted_in_part*>(&trouble)) part = *done;
+        if (const auto* done = dynamic_cast<const done_in_part*>(&trouble)) part = *done;
         context_->cancel.check();
         if (v.engine == "gpu") rethrow_if_gpu_demanded(v);
         if (v.engine == "gpu" && demanding_loop_) rethrow_for(*demanding_loop_);
@@ -332,10 +332,10 @@ vertex_rows executor::run_by_engines(const vertex& v) {
 // For explain(): what went elsewhere, and why, and what did not go in one piece.
 void executor::note_run(const vertex& v, std::string why) {
   std::string pieces = context_->pieces->taken();
-  const detail::logical* verb = last_verb(v);
+  const auto [verb, terminal] = known_by(*graph_, v);
   if (!verb) return;
-  session_->history.note_pieces(verb, "", why.empty() ? std::move(pieces) : std::string());
-  session_->history.note_fallback(verb, "", std::move(why));
+  session_->history.note_pieces(verb, terminal, why.empty() ? std::move(pieces) : std::string());
+  session_->history.note_fallback(verb, terminal, std::move(why));
 }
 
 vertex_rows run_on(engine& e, const vertex& v, local_engine& local, run_context& context) {

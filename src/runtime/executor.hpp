@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "planner/machine_graph.hpp"
@@ -20,21 +22,23 @@ namespace query::runtime {
 // require_gpu() was said and the GPU cannot, resource_error where it was lost. `no_gpu`: why accelerated vertices stay on the CPU; "": they
 // need not. `how`: vertices all of whose rows are wanted may be cut at opaque functions (planner/opaque_cut.hpp).
 void place(planner::machine_graph& g, const session_state& session, const std::string& no_gpu, planner::reading how);
+// The same of what the terminal verb folds, after all others: by the session's GPU, if `gpu` is not null, alone or with the CPU; engines
+// that were added to the session have shares of it only.
+void place(planner::machine_graph& g, const session_state& session, detail::fold_kind fold, const engine* gpu);
 // All that is accelerated goes to the session's GPU, unasked, as in earlier runs that left it nothing.
-void place_on_gpu(planner::machine_graph& g, session_state& session, const std::string& why);
-// What the session's GPU says of the fold of the result's rows: of those behind opaque functions where it takes that fold alone.
-verdict place_fold(planner::machine_graph& g, const session_state& session, detail::fold_kind kind);
+void place_on_gpu(planner::machine_graph& g, session_state& session, const std::string& why, std::optional<detail::fold_kind> fold);
 // Throws if a verb of the rows that the caller reads is ordered to the GPU, by on() or require_gpu(): user_error, or resource_error
 // where the session's was lost.
 void check_orders_of_result(const planner::branch& result, const std::string& why, const session_state* session = nullptr);
 
 // The verb that stands for a vertex in what a session remembers; null: none does.
 const detail::logical* last_verb(const planner::vertex& v);
+// That verb, and of a fold the terminal verb's name.
+std::pair<const detail::logical*, std::string_view> known_by(const planner::machine_graph& g, const planner::vertex& v);
 
-// Throws again what an engine failed with (within a catch block), where a verb of the vertex or branch that it failed at is ordered to
-// the GPU, by on() or require_gpu(): the CPU is not to take it. The message names that verb and its place.
+// Throws again what an engine failed with (within a catch block), where a verb of the vertex that it failed at is ordered to the GPU, by
+// on() or require_gpu(): the CPU is not to take it. The message names that verb and its place.
 void rethrow_if_gpu_demanded(const planner::vertex& v);
-void rethrow_if_gpu_demanded(const planner::branch& b);
 [[noreturn]] void rethrow_for(const detail::logical& demanding);  // the same, of a verb that is
 
 
@@ -49,6 +53,7 @@ class executor {
   executor(const planner::machine_graph& g, session_state& session, run_context& context, partitions* over = nullptr)
       : graph_(&g), session_(&session), context_(&context), over_(over) {}
   void run_vertices();  // all but the terminal
+  vertex_rows run_fold() { return run_by_engines(*graph_->fold); }  // by other engines than the CPU's: states (fold_states.hpp)
   // The same of one partition, by the set: before the first vertex; and one vertex.
   void begin();
   void run_here(const planner::vertex& v);

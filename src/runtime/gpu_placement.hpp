@@ -13,14 +13,6 @@ class session_state;
 // The rates are found or measured when the first vertex is weighed. `threads` outlives the engine. Defined by src/gpu_engine.
 void weigh_against_cpu(engine& gpu, scheduler& threads);
 
-// The plan, which was made to be run and not to be shown, begins. An engine that is none of GPUs has nothing to count. Defined by
-// src/gpu_engine.
-void count_run(engine& e, const planner::machine_graph& g);
-
-// Why the engine, if it is one of GPUs, can run nothing more in this process: all of its devices are lost. "": it can. Defined by
-// src/gpu_engine.
-std::string loss_of_gpus(const engine& e);
-
 // The session's GPU for what is planned now: null where there is none, or none any more.
 engine* gpu_to_plan_for(const session_state& session);
 // Why there is none; "" if there is one. One that was lost: "the GPU was lost: ...".

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runtime/executor.hpp"
+#include "runtime/fold_states.hpp"
 
 namespace query::runtime {
 
@@ -37,7 +38,14 @@ class table_reader final : public detail::row_stream {
 
 }  // namespace
 
-vertex_rows run_rest(const planner::vertex& v, const sorted_in_part& part, local_engine& cpu, run_context& context) {
+vertex_rows run_rest(const planner::vertex& v, const done_in_part& part, local_engine& cpu, run_context& context) {
+  if (v.folds) {
+    const vertex_rows rest = run_on(cpu, v, cpu, context);
+    std::vector<detail::fold_state> all;
+    for (const detail::table& t : part.tables) all.insert(all.end(), states_in(t).begin(), states_in(t).end());
+    all.insert(all.end(), states_in(rest.rows).begin(), states_in(rest.rows).end());
+    return table_of(std::move(all));
+  }
   const planner::branch& b = v.inputs.front();
   auto rows = std::make_shared<table_rows>(table_rows{part.tables});
   rows->tables.push_back(cpu.collect(b, v.captures, context));

@@ -1,8 +1,8 @@
-// What an engine had done of a vertex or a fold whose rows cannot be read twice, when it failed: the CPU goes on from there. The rest of
+// What an engine had done of a vertex whose rows cannot be read twice, when it failed: the CPU goes on from there. The rest of
 // the rows is read from run_context::begun.
 //
-//   throw sorted_in_part(why, {first_run, second_run});
-//   catch (const sorted_in_part& part) { rows = run_rest(v, part, cpu, context); }
+//   throw done_in_part(why, {first_run, second_run});
+//   catch (const done_in_part& part) { rows = run_rest(v, part, cpu, context); }
 #pragma once
 
 #include <string>
@@ -16,18 +16,14 @@
 
 namespace query::runtime {
 
-// Rows behind the row-wise work of an order_by's input. Of equal ones those of an earlier table come first, and in their order.
-struct sorted_in_part : resource_error {
-  sorted_in_part(const std::string& why, std::vector<detail::table> t) : resource_error(why), tables(std::move(t)) {}
+// Of an order_by, rows behind the row-wise work of its input; of equal ones those of an earlier table come first, and in their order. Of a
+// fold, states.
+struct done_in_part : resource_error {
+  done_in_part(const std::string& why, std::vector<detail::table> t) : resource_error(why), tables(std::move(t)) {}
   std::vector<detail::table> tables;
 };
 
-struct folded_in_part : resource_error {
-  folded_in_part(const std::string& why, const detail::fold_state& s) : resource_error(why), state(s) {}
-  detail::fold_state state;
-};
-
 // The vertex over those rows and the rest of them.
-vertex_rows run_rest(const planner::vertex& v, const sorted_in_part& part, local_engine& cpu, run_context& context);
+vertex_rows run_rest(const planner::vertex& v, const done_in_part& part, local_engine& cpu, run_context& context);
 
 }  // namespace query::runtime

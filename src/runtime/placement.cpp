@@ -74,13 +74,13 @@ void not_on_gpu(const detail::logical& n, const std::string& why, const session_
 
 // Several engines at once, where that is expected to be faster than the best of them.
 void divide_if_faster(vertex& v, std::vector<offer> offers, const session_state& session) {
-  if (offers.empty() || !divisible(v)) return;
+  if ((offers.empty() && !v.folds) || !divisible(v)) return;
   // Those that were not asked as one before them had accepted it.
   for (const auto& e : session.engines) {
     if (std::any_of(offers.begin(), offers.end(), [&](const offer& o) { return o.by == e.get(); })) continue;
     if (const verdict answer = e->accepts(v); answer.costs) offers.push_back({e.get(), *answer.costs});
   }
-  divided d = divided_among(v.inputs.front(), offers, session.scheduler->concurrency());
+  divided d = divided_among(v, offers, session.scheduler->concurrency());
   if (!d.shares.empty()) {
     v.engine = "split";
     v.why = std::move(d.why);
@@ -128,9 +128,10 @@ void rethrow_if_gpu_demanded(const vertex& v) {
   if (const detail::logical* n = ordered_to(v, query::engine::gpu)) rethrow_for(*n);
   if (const detail::logical* n = gpu_required(v)) rethrow_for(*n);
 }
-void rethrow_if_gpu_demanded(const planner::branch& b) {
-  if (const detail::logical* n = ordered_to(b, query::engine::gpu)) rethrow_for(*n);
-  if (const detail::logical* n = gpu_required(b)) rethrow_for(*n);
+
+std::pair<const detail::logical*, std::string_view> known_by(const planner::machine_graph& g, const vertex& v) {
+  if (v.folds) return {g.root.node.get(), g.terminal};
+  return {last_verb(v), ""};
 }
 
 void check_orders_of_result(const planner::branch& result, const std::string& why, const session_state* session) {
@@ -139,6 +140,16 @@ void check_orders_of_result(const planner::branch& result, const std::string& wh
 }
 
 namespace {
+
+// The vertex is the engine's if it takes it.
+verdict ask(vertex& v, const engine& e, std::vector<offer>& offers) {
+  verdict answer = e.accepts(v);
+  if (answer.costs) offers.push_back({&e, *answer.costs});
+  v.expected = answer.expected;
+  v.why = answer ? answer.why : "not on " + std::string(e.name()) + ": " + answer.why;
+  if (answer) v.engine = std::string(e.name());
+  return answer;
+}
 
 // Vertices that an engine took are given back where all of them together cost less on the CPU.
 void reconsider(const planner::machine_graph& g, const engine& e) {
@@ -191,22 +202,17 @@ std::size_t cut_at_opaque(planner::machine_graph& g, vertex& v, bool whole, cons
   planner::make_cut(g, v, std::move(*cut));
   v.engine = std::string(e.name());
   v.why = answer.why;
+  v.expected = answer.expected;
   std::size_t made = fronts.size();
   for (vertex* f : fronts)
     if (weighed) made += cut_before_opaque(g, *f, e, session);
   return made;
 }
 
-// What a terminal verb folds, as a vertex that is not in the graph.
-vertex end_of(const planner::machine_graph& g) {
-  vertex end;
-  end.inputs.push_back(g.result);
-  end.captures = g.captures;
-  return end;
-}
-void exchange(planner::machine_graph& g, vertex& end) {
-  std::swap(g.result, end.inputs.front());
-  std::swap(g.captures, end.captures);
+// The vertex of a fold was cut: so is the result.
+void read_by_fold(planner::machine_graph& g, const vertex& fold) {
+  g.result = fold.inputs.front();
+  g.captures = fold.captures;
 }
 
 // Before engines are asked: verbs that are ordered apart are not of one vertex.
@@ -217,8 +223,8 @@ void cut_as_ordered(planner::machine_graph& g, const session_state& session, pla
     if (v->accelerated && planner::demands_gpu(*v) && session.engine_named("gpu")) demanding.push_back(v.get());
   for (vertex* v : demanding) planner::cut_as_ordered(g, *v, whole.contains(v));
   if (how != planner::reading::folded || !planner::demands_gpu(g.result) || !session.engine_named("gpu")) return;
-  vertex end = end_of(g);
-  if (planner::cut_as_ordered(g, end, true)) exchange(g, end);
+  vertex fold = planner::fold_vertex(g, detail::fold_kind::count);  // or another
+  if (planner::cut_as_ordered(g, fold, true)) read_by_fold(g, fold);
 }
 
 // What explain() says of the run before.
@@ -268,36 +274,45 @@ std::unordered_map<const vertex*, std::string> refused_at_first_sight(const plan
 
 }  // namespace
 
-verdict place_fold(planner::machine_graph& g, const session_state& session, detail::fold_kind kind) {
-  const engine& e = *session.gpu();
-  if (const detail::logical* n = ordered_to(g.result, query::engine::cpu)) return {false, "on(engine::cpu) after " + n->label};
-  const verdict answer = e.accepts_fold(g.result, g.captures, kind);
-  if (answer || planner::demands_gpu(g.result)) return answer;
-  vertex end = end_of(g);
-  if (auto cut = planner::cut_behind_opaque(end, true)) {
-    exchange(g, cut->rest);
-    const verdict of_rest = e.accepts_fold(g.result, g.captures, kind);
-    exchange(g, cut->rest);
-    if (of_rest) {
-      vertex& front = *cut->fronts.front();
-      front.why = "not on " + std::string(e.name()) + ": " + answer.why;
-      planner::make_cut(g, end, std::move(*cut));
-      exchange(g, end);
-      cut_before_opaque(g, front, e, session);
-      return of_rest;
-    }
-  }
-  if (cut_before_opaque(g, end, e, session)) exchange(g, end);
-  return answer;
+void place_on_gpu(planner::machine_graph& g, session_state& session, const std::string& why, std::optional<detail::fold_kind> fold) {
+  const auto take = [&](vertex& v) {
+    v.engine = "gpu";
+    v.why = why;
+    session.gpu()->takes_again(v);
+  };
+  for (const auto& v : g.vertices)
+    if (v->accelerated && !lie_ready(*v)) take(*v);
+  if (!fold) return;
+  g.fold = std::make_unique<vertex>(planner::fold_vertex(g, *fold));
+  take(*g.fold);
+  g.result_engine = g.fold->engine;
 }
 
-void place_on_gpu(planner::machine_graph& g, session_state& session, const std::string& why) {
-  for (const auto& v : g.vertices) {
-    if (!v->accelerated || lie_ready(*v)) continue;
-    v->engine = "gpu";
-    v->why = why;
-    session.gpu()->takes_again(*v);
+void place(planner::machine_graph& g, const session_state& session, detail::fold_kind fold, const engine* gpu) {
+  g.fold = std::make_unique<vertex>(planner::fold_vertex(g, fold));
+  vertex& v = *g.fold;
+  const detail::logical* const here = ordered_to(v, query::engine::cpu);
+  std::string why = here ? "on(engine::cpu) after " + here->label : "";  // it is the CPU's
+  std::vector<offer> offers;
+  if (gpu && !here) {
+    why = ask(v, *gpu, offers).why;
+    if (v.engine == "cpu" && cut_at_opaque(g, v, true, *gpu, session)) read_by_fold(g, v);
   }
+  if (gpu && v.engine == "cpu") check_orders_of_result(g.result, why, &session);
+  if (!here) divide_if_faster(v, std::move(offers), session);
+  g.result_engine = planner::engine_of_forms(v.engine, v.shares);
+  const auto note = [&](const std::string& text) { g.notes.push_back(g.terminal + ": " + text); };
+  if (!v.shares.empty()) {
+    note("split: " + v.why);
+  } else if (v.engine != "cpu") {
+    note("gpu: " + v.why);
+    const auto [verb, terminal] = known_by(g, v);
+    if (const std::string last = session.history.fallback_of(verb, terminal); !last.empty()) note("the last run went to the cpu: " + last);
+    if (const std::string pieces = session.history.pieces_of(verb, terminal); !pieces.empty()) note("in the last run: " + pieces);
+  } else if (gpu) {
+    note("cpu: not on gpu: " + why);
+  }
+  for (const std::string& n : v.notes) note(n);
 }
 
 void place(planner::machine_graph& g, const session_state& session, const std::string& no_gpu, planner::reading how) {
@@ -326,18 +341,11 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
       continue;
     }
     std::vector<offer> offers;
-    const auto ask = [&](const engine& e) {
-      const verdict answer = e.accepts(*v);
-      if (answer.costs) offers.push_back({&e, *answer.costs});
-      v->expected = answer.expected;
-      v->why = answer ? answer.why : "not on " + std::string(e.name()) + ": " + answer.why;
-      if (answer) v->engine = std::string(e.name());
-      return static_cast<bool>(answer);
-    };
-    const bool placed = std::any_of(session.engines.begin(), session.engines.end(), [&](const auto& e) { return ask(*e); });
+    const bool placed = std::any_of(session.engines.begin(), session.engines.end(),
+                                    [&](const auto& e) { return static_cast<bool>(ask(*v, *e, offers)); });
     if (!placed && v->accelerated && !gpu_was_added(session)) {
       if (!gpu) v->why = "not on gpu: " + no_gpu;
-      else if (engine* there = gpu_to_plan_for(session)) ask(*there);
+      else if (engine* there = gpu_to_plan_for(session)) ask(*v, *there, offers);
       else v->why = gpu_status(session);
     } else if (!placed && v->node && v->node->gpu_call) {
       v->why = "as_accelerated() was not said: the function's form for the GPU is left out";

@@ -43,10 +43,9 @@ bool counts_a_table(const planner::branch& result, std::optional<fold_kind> fold
   return fold == fold_kind::count && result.table && result.stages.empty() && result.prefilters.empty();
 }
 // Whether the terminal verb leaves nothing to the CPU's loops but to read what is there.
-bool ends_on_gpu(const planned_query& plan, std::optional<fold_kind> fold) {
-  const planner::branch& result = plan.graph->result;
-  if (!fold) return result.stages.empty() && result.prefilters.empty();
-  return plan.fold_shares.empty() && (plan.folds || counts_a_table(result, fold));
+bool ends_on_gpu(const planner::machine_graph& g, std::optional<fold_kind> fold) {
+  if (!fold) return g.result.stages.empty() && g.result.prefilters.empty();
+  return (g.fold && g.fold->engine == "gpu") || counts_a_table(g.result, fold);
 }
 
 // Over the session's partitions. What other processes would not understand stays whole, in this one.
@@ -79,30 +78,6 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
   }
 }
 
-verdict fold_as_before(const planner::branch& result, fold_kind fold, session_state& session, const engine_choices::choice& way) {
-  if (counts_a_table(result, fold)) return {false, "a table has a size"};
-  session.gpu()->takes_again(result);
-  return {true, way.why};
-}
-
-// The fold by several engines at once, where that is expected to be faster; else why it is not divided, where it could be.
-std::string divide_if_faster(planned_query& plan, std::vector<offer> offers, const session_state& session, const std::string& terminal,
-                             fold_kind fold) {
-  const planner::branch& result = plan.graph->result;
-  if (!plan.graph->root.node->accelerated || !divisible(result) || ordered_to(result, query::engine::cpu)) return {};
-  for (const auto& e : session.engines)
-    if (const verdict answer = e->accepts_fold(result, plan.graph->captures, fold); answer.costs)
-      offers.push_back({e.get(), *answer.costs});
-  divided d = divided_among(result, offers, session.scheduler->concurrency(), fold);
-  if (d.shares.empty()) return d.why;
-  plan.folds = nullptr;
-  plan.fold_shares = std::move(d.shares);
-  plan.graph->result_engine = planner::engine_of_forms("split", plan.fold_shares);
-  std::erase_if(plan.graph->notes, [&](const std::string& n) { return n.starts_with(terminal + ": "); });
-  plan.graph->notes.push_back(terminal + ": split: " + d.why);
-  return {};
-}
-
 planned_query plan_of(const pipe& p, const settings& s, session_state& session, const std::string& terminal, planner::reading how,
                       std::optional<fold_kind> fold, const engine_choices::choice& way) {
   const bool verified = verifies(session, s), here = way.by == engine_choices::way::cpu;
@@ -118,18 +93,20 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
     plan.graph = planner::make_machine_graph(p, terminal, options);
     if (gpu) shape = planner::plan_shape(*plan.graph);
     there = there && shape == way.shape;
-    if (there) place_on_gpu(*plan.graph, session, way.why);
+    if (there) place_on_gpu(*plan.graph, session, way.why, counts_a_table(plan.graph->result, fold) ? std::nullopt : fold);
     else place(*plan.graph, session, no_gpu, how);
   };
-  std::string left_here, left_whole;  // why rows are computed here, and why a fold is not divided
-  std::optional<planner::expected_seconds> expected_of_last;  // rows, or fold
+  std::string left_here;                // why rows are computed here
+  std::vector<std::string> left_whole;  // why a fold is not divided
+  std::unique_ptr<planner::vertex> asked_whole;  // the fold that is not: engines count what it would have saved, when the plan runs
+  std::optional<planner::expected_seconds> expected_of_rows;
   if (gpu && !fold) {
     make(true);
     // Where there is no such work, the plan is the same without a vertex for it: it is not made again.
     const planner::vertex* last = plan.graph->result.table;
     if (last && !last->node && last->engine == "cpu") {
       left_here = last->why;
-      expected_of_last = last->expected;
+      expected_of_rows = last->expected;
       if (const planner::vertex* before = last->inputs.front().table; before && before->cut_off) planner::drop_last(*plan.graph);
       else plan.graph = nullptr;
     }
@@ -137,30 +114,18 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   // Engines that were added to the session take vertices; a share of a fold they take as such.
   if (fold && p.node->accelerated && !session.engines.empty() && !verified) {
     make(false, false);
-    left_whole = divide_if_faster(plan, {}, session, terminal, *fold);
-    if (plan.fold_shares.empty()) plan.graph = nullptr;
+    place(*plan.graph, session, *fold, nullptr);
+    left_whole = plan.graph->fold->notes;
+    if (plan.graph->fold->shares.empty()) {
+      asked_whole = std::move(plan.graph->fold);
+      plan.graph = nullptr;
+    }
   }
   if (!plan.graph) make(false);
   if (!left_here.empty()) plan.graph->notes.push_back("rows: cpu: " + left_here);
-  std::vector<offer> offers;  // of engines that could run the fold
-  if (gpu && fold && plan.fold_shares.empty()) {
-    const verdict answer = there ? fold_as_before(plan.graph->result, *fold, session, way) : place_fold(*plan.graph, session, *fold);
-    if (!answer) check_orders_of_result(plan.graph->result, answer.why, &session);
-    if (answer) {
-      plan.folds = session.gpu();
-      plan.graph->result_engine = "gpu";
-    }
-    expected_of_last = answer.expected;
-    if (answer.costs) offers.push_back({session.gpu(), *answer.costs});
-    plan.graph->notes.push_back(answer ? terminal + ": gpu: " + answer.why : terminal + ": cpu: not on gpu: " + answer.why);
-    if (const std::string why = answer ? session.history.fallback_of(p.node.get(), terminal) : ""; !why.empty())
-      plan.graph->notes.push_back(terminal + ": the last run went to the cpu: " + why);
-    if (const std::string pieces = answer ? session.history.pieces_of(p.node.get(), terminal) : ""; !pieces.empty())
-      plan.graph->notes.push_back(terminal + ": in the last run: " + pieces);
-  }
-  if (fold && session.engines.empty() && no_gpu.empty() && !there)
-    left_whole = divide_if_faster(plan, std::move(offers), session, terminal, *fold);
-  if (!left_whole.empty()) plan.graph->notes.push_back(terminal + ": " + left_whole);
+  if (asked_whole) plan.graph->fold = std::move(asked_whole);
+  if (gpu && fold && !there && (!plan.graph->fold || plan.graph->fold->shares.empty())) place(*plan.graph, session, *fold, session.gpu());
+  if (!left_whole.empty()) plan.graph->notes.push_back(terminal + ": " + left_whole.front());
   if (!gpu) {
     const std::string why = no_gpu.empty() ? gpu_status(session) : no_gpu;
     check_orders_of_result(plan.graph->result, why, &session);
@@ -171,18 +136,21 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
       plan.graph->notes.push_back((fold ? terminal : std::string("rows")) + ": the last run went to the cpu: " + last);
   }
   plan.expected = expected_of(*plan.graph, session);
-  if (fold || expected_of_last)
-    plan.expected.add(!plan.folds && plan.fold_shares.empty(), plan.fold_shares.empty() ? expected_of_last : std::nullopt);
-  plan.expected.all_on_gpu &= plan.expected.elsewhere && ends_on_gpu(plan, fold);
+  plan.expected.add(true, expected_of_rows);
+  plan.expected.all_on_gpu &= plan.expected.elsewhere && ends_on_gpu(*plan.graph, fold);
   plan.expected.shape = shape;
   plan.by = way.by == engine_choices::way::gpu && !there ? engine_choices::way::asked : way.by;
-  const bool folds_here = fold && !plan.folds && plan.fold_shares.empty();
+  const bool folds_here = fold && (!plan.graph->fold || plan.graph->fold->engine == "cpu");
   const planner::column_options forms{how == planner::reading::columns, session.options.interpret, folds_here ? fold : std::nullopt};
   const planner::reading read = folds_here || !fold ? how : planner::reading::whole;
   if (divided) split(plan, session, how, read, forms);
   else planner::mark_streams(*plan.graph, read);
   // Where compiled functions are compared with their traces, all of them run as compiled.
   if (!verified) planner::choose_columns(*plan.graph, forms);
+  if (plan.graph->fold) {
+    plan.graph->fold->inputs.front() = plan.graph->result;
+    plan.graph->fold->captures = plan.graph->captures;
+  }
   return plan;
 }
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "planner/machine_graph.hpp"
 #include "planner/trace_memo.hpp"
@@ -24,13 +23,11 @@ struct planned_query {
   std::unique_ptr<planner::machine_graph> graph;
   expected_way expected;
   engine_choices::way by = engine_choices::way::asked;  // how it came about
-  engine* folds = nullptr;                        // the engine that runs the terminal fold; null: the CPU
-  std::vector<planner::engine_share> fold_shares;  // or several at once
   std::shared_ptr<const cluster::prepared> sent;   // what other processes run of it; null: all is in this one
 };
 
-// What an accelerated query computes last, row by row or as a fold, is part of the terminal unless the GPU takes it: then it is a vertex,
-// or the GPU's own fold. `way`: whether engines are asked at all.
+// What an accelerated query computes last, row by row or as a fold, is part of the terminal unless the GPU takes it: then it is a vertex.
+// `way`: whether engines are asked at all.
 planned_query plan_query(planner::trace_memo& traces, const detail::pipe& p, const detail::settings& s, session_state& session,
                          const std::string& terminal, planner::reading how, std::optional<detail::fold_kind> fold,
                          const engine_choices::choice& way);

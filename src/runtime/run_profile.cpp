@@ -86,6 +86,7 @@ profiled_run::profiled_run(planner::machine_graph& g, buffer_pool& pool, const s
     joins |= !v.node;
   }
   of_result().engine = g.result_engine;
+  if (g.fold) g.fold->number = result();
   of_result().reads_source = is_source(g.result);
   int place = 0;
   for (const vertex* v : g.top) place = number_places(*v, records_, place);

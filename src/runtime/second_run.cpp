@@ -35,14 +35,21 @@ bool prepare_second_run(planner::machine_graph& g, session_state& session, run_c
            !std::all_of(v->inputs.begin(), v->inputs.end(), may_be_read_again);
   };
   if (std::any_of(g.vertices.begin(), g.vertices.end(), refuses) || !may_be_read_again(g.result)) return false;
+  if (g.fold && refuses(g.fold)) return false;
+  const auto leave_to_cpu = [&](planner::vertex& v) {
+    if (!runs_by(v, lost.engine)) return;
+    const auto [last, terminal] = known_by(g, v);
+    if (last) session.history.note_fallback(last, terminal, lost.what());
+    v.engine = "cpu";
+    v.shares.clear();
+    if (v.folds) planner::check_traps(g.result);  // which the CPU reads
+    else planner::check_traps(v);
+  };
   for (const auto& v : g.vertices) {
     if (v->node && v->node->what == verb::cached) session.forget_cached(*v->node, lost.engine);
-    if (!runs_by(*v, lost.engine)) continue;
-    if (const detail::logical* last = last_verb(*v)) session.history.note_fallback(last, "", lost.what());
-    v->engine = "cpu";
-    v->shares.clear();
-    planner::check_traps(*v);
+    leave_to_cpu(*v);
   }
+  if (g.fold) leave_to_cpu(*g.fold);
   context.tables.clear();
   context.too_large.clear();
   context.variables.clear();

@@ -158,18 +158,18 @@ engine* session_state::gpu() const { return the_gpu().found.get(); }
 const without_gpu& session_state::why_no_gpu() const { return the_gpu().none; }
 engine* gpu_to_plan_for(const session_state& session) {
   engine* e = session.gpu();
-  return e && loss_of_gpus(*e).empty() ? e : nullptr;
+  return e && e->lost().empty() ? e : nullptr;
 }
 std::string gpu_status(const session_state& session) {
   const engine* e = session.gpu();
-  const std::string loss = e ? loss_of_gpus(*e) : "";
+  const std::string loss = e ? e->lost() : "";
   return loss.empty() ? session.why_no_gpu().why : std::string(gpu_was_lost) + loss;
 }
 bool gpu_is_lost(const session_state& session) {
   for (const auto& e : session.engines)
-    if (!loss_of_gpus(*e).empty()) return true;
+    if (!e->lost().empty()) return true;
   const engine* const e = session.gpu();
-  return e ? !loss_of_gpus(*e).empty() : session.why_no_gpu().lost;
+  return e ? !e->lost().empty() : session.why_no_gpu().lost;
 }
 engine* session_state::engine_named(std::string_view name) const {
   for (const auto& e : engines)

@@ -87,11 +87,9 @@ class compiled_kernels::answering final : public runtime::engine {
 
   std::string_view name() const override { return "gpu"; }
   int retries() const override { return 0; }
-  runtime::verdict accepts(const planner::vertex& v) const override { return gpu_->accepts(v); }
-  runtime::verdict accepts_fold(const planner::branch& b, const std::vector<planner::binding>& captures,
-                                query::detail::fold_kind kind) const override {
-    runtime::verdict answer = gpu_->accepts_fold(b, captures, kind);
-    if (!answer) note("fold: " + answer.why);
+  runtime::verdict accepts(const planner::vertex& v) const override {
+    runtime::verdict answer = gpu_->accepts(v);
+    if (v.folds && !answer) note("fold: " + answer.why);
     return answer;
   }
   std::vector<runtime::opinion> on_second_thoughts(const planner::machine_graph& g) const override {
@@ -112,7 +110,13 @@ class compiled_kernels::answering final : public runtime::engine {
       out_.tell(runtime::signal::begin_stream);
       runtime::vertex_rows rows = run_on(*of_.cpu_, vertex_, *of_.cpu_, context_);
       runtime::block b;
-      b.kept = of_.there(rows, context_);
+      if (vertex_.folds) {
+        b.owner = rows.rows.owner;
+        b.rows.rows = const_cast<void*>(rows.rows.rows);
+        b.rows.n = rows.rows.n;
+      } else {
+        b.kept = of_.there(rows, context_);
+      }
       out_.push(std::move(b));
       out_.tell(runtime::signal::end_stream);
     }
@@ -126,14 +130,6 @@ class compiled_kernels::answering final : public runtime::engine {
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
                                                  runtime::output_port& output, runtime::run_context& context) override {
     return std::make_unique<running>(*this, v, output, context);
-  }
-  void fold(const planner::branch& b, const std::vector<planner::binding>& captures, query::detail::fold_kind kind,
-            query::detail::fold_state& result, runtime::run_context& context) override {
-    try_out([&] {
-      query::detail::fold_state nothing = result;
-      gpu_->fold(b, captures, kind, nothing, context);
-    });
-    cpu_->fold(b, captures, kind, result, context);
   }
 
  private:

@@ -133,7 +133,7 @@ TEST_F(gpu_reasons, streams_are_read_there_by_what_wants_all_their_rows) {
   EXPECT_TRUE(says(all_at_once.explain(), "its rows come from a stream")) << all_at_once.explain();
   const auto g = query::planner::make_machine_graph(numbers().to_pipe(), "sum", {.gpu_status = ""});
   const auto e = make_engine(pretended_, {std::size_t{64} << 20, 0}, kernels_);
-  const auto verdict = e->accepts_fold(g->result, g->captures, query::detail::fold_kind::sum);
+  const auto verdict = e->accepts(query::planner::fold_vertex(*g, query::detail::fold_kind::sum));
   EXPECT_TRUE(static_cast<bool>(verdict)) << verdict.why;
 }
 

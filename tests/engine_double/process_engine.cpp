@@ -196,7 +196,7 @@ void process_engine::stop_worker() noexcept {
 
 runtime::verdict process_engine::accepts(const planner::vertex& v) const {
   if (v.node && (v.node->has_own_equality() || v.node->has_own_order())) return {false, "the user's own comparison of keys stays here"};
-  if (v.node) return {false, "only row-wise work runs there"};
+  if (v.node || v.folds) return {false, "only row-wise work runs there"};
   if (v.inputs.size() != 1 || !v.captures.empty()) return {false, "captured collections stay here"};
   const planner::branch& b = v.inputs.front();
   if (!b.prefilters.empty()) return {false, "pushed-down predicates stay here"};

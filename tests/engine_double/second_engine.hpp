@@ -31,7 +31,7 @@ class second_engine final : public query::runtime::engine {
       : costs_(std::move(costs)), name_(std::move(name)) {}
 
   bool takes_all = false;  // of row-wise work, instead of a share
-  // Called before each vertex and fold, with the context of the run; throws to fail.
+  // Called before each vertex, with the context of the run; throws to fail.
   std::function<void(query::runtime::run_context&)> before;
   std::atomic<std::uint64_t> rows{0};  // of all sources that it was given
   std::atomic<int> runs{0};
@@ -39,11 +39,7 @@ class second_engine final : public query::runtime::engine {
   std::string_view name() const override { return name_; }
   query::runtime::verdict accepts(const query::planner::vertex& v) const override {
     if (v.node) return {false, "row-wise work only"};
-    if (takes_all) return {true, "all of it"};
-    return {false, "slower", costs_};
-  }
-  query::runtime::verdict accepts_fold(const query::planner::branch&, const std::vector<query::planner::binding>&,
-                                       query::detail::fold_kind) const override {
+    if (takes_all && !v.folds) return {true, "all of it"};
     return {false, "slower", costs_};
   }
   std::unique_ptr<query::runtime::running_vertex> start(const query::planner::vertex& v,
@@ -52,11 +48,6 @@ class second_engine final : public query::runtime::engine {
                                                         query::runtime::run_context& context) override {
     note(v.inputs.front(), context);
     return cpu_->start(v, inputs, output, context);
-  }
-  void fold(const query::planner::branch& b, const std::vector<query::planner::binding>& captures, query::detail::fold_kind k,
-            query::detail::fold_state& state, query::runtime::run_context& context) override {
-    note(b, context);
-    cpu_->fold(b, captures, k, state, context);
   }
 
  private:

@@ -23,7 +23,7 @@ class captured_tables : public testing::Test {
   template <class Q> std::string planned_fold(const Q& q) {
     const auto g = graph_of(q);
     const kernel_source::witness seen(true);
-    verdict_ = engine_->accepts_fold(g->result, g->captures, query::detail::fold_kind::sum);
+    verdict_ = engine_->accepts(query::planner::fold_vertex(*g, query::detail::fold_kind::sum));
     EXPECT_TRUE(static_cast<bool>(verdict_)) << verdict_.why;
     return seen.texts().empty() ? "" : seen.texts().back();
   }

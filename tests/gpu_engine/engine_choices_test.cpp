@@ -186,22 +186,12 @@ class counting_engine final : public query::runtime::engine {
     ++asked;
     return of_->accepts(v);
   }
-  query::runtime::verdict accepts_fold(const query::planner::branch& b, const std::vector<query::planner::binding>& captures,
-                                       query::detail::fold_kind kind) const override {
-    ++asked;
-    return of_->accepts_fold(b, captures, kind);
-  }
   void takes_again(const query::planner::vertex& v) override { of_->takes_again(v); }
-  void takes_again(const query::planner::branch& b) override { of_->takes_again(b); }
   std::unique_ptr<query::runtime::running_vertex> start(const query::planner::vertex& v,
                                                         std::span<query::runtime::input_port* const> inputs,
                                                         query::runtime::output_port& output, query::runtime::run_context& c) override {
     if (fails) throw query::resource_error("out of order");
     return of_->start(v, inputs, output, c);
-  }
-  void fold(const query::planner::branch& b, const std::vector<query::planner::binding>& captures, query::detail::fold_kind kind,
-            query::detail::fold_state& state, query::runtime::run_context& context) override {
-    of_->fold(b, captures, kind, state, context);
   }
   int retries() const override { return of_->retries(); }
 

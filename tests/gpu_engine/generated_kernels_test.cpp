@@ -1,6 +1,7 @@
 // Every kernel that the operators generate compiles, for the forms of rows, keys and aggregates that change its text. Needs
 // NVRTC and no GPU. This file: row-wise work, sets, sorts, folds and runs.
 #include "gpu_engine/generated_kernels.hpp"
+#include "runtime/executor.hpp"
 
 namespace generated {
 namespace {
@@ -293,17 +294,17 @@ TEST_F(generated_kernels, of_folds) {
   query::runtime::run_context context{*session_.state()->scheduler, session_.state()->pool, cancel};
   using query::detail::fold_kind;
   for (const fold_kind kind : {fold_kind::count, fold_kind::sum, fold_kind::min, fold_kind::max}) {
-    ASSERT_TRUE(engine_->accepts_fold(g->result, g->captures, kind));
-    query::detail::fold_state state;
-    EXPECT_NO_THROW(engine_->fold(g->result, g->captures, kind, state, context));
+    const auto v = query::planner::fold_vertex(*g, kind);
+    ASSERT_TRUE(engine_->accepts(v));
+    EXPECT_NO_THROW((void)query::runtime::run_on(*engine_, v, *session_.state()->cpu, context));
   }
   EXPECT_EQ(compiled_, 4);
   // The sum behind a mean of 64-bit integers is no integer.
   const auto wide = trades().select([](auto t) { return t.qty; });
   const auto of_wide = query::planner::make_machine_graph(wide.to_pipe(), "", {.gpu_status = ""});
   for (const fold_kind kind : {fold_kind::sum, fold_kind::average}) {
-    query::detail::fold_state state;
-    EXPECT_NO_THROW(engine_->fold(of_wide->result, of_wide->captures, kind, state, context));
+    const auto v = query::planner::fold_vertex(*of_wide, kind);
+    EXPECT_NO_THROW((void)query::runtime::run_on(*engine_, v, *session_.state()->cpu, context));
   }
   EXPECT_EQ(compiled_, 6);
 }

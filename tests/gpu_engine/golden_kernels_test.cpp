@@ -150,7 +150,7 @@ class golden_kernels : public testing::Test {
     SCOPED_TRACE(name);
     const auto g = graph_of(q);
     const kernel_source::witness seen(true);
-    expect_accepted(engine_->accepts_fold(g->result, g->captures, kind));
+    expect_accepted(engine_->accepts(query::planner::fold_vertex(*g, kind)));
     compare(name, seen.texts());
   }
 

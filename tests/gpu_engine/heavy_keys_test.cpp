@@ -351,7 +351,7 @@ TEST(rows_sorted_in_part, are_sorted_with_the_rest) {
   }
   EXPECT_EQ(next, 7 * block);
   query::runtime::vertex_rows rows =
-      query::runtime::run_rest(v, query::runtime::sorted_in_part("on purpose", tables), *here.state()->cpu, context);
+      query::runtime::run_rest(v, query::runtime::done_in_part("on purpose", tables), *here.state()->cpu, context);
   EXPECT_EQ(next, n);
   const query::detail::table& t = context.fetched(rows);
   const Sale* const found = static_cast<const Sale*>(t.rows);

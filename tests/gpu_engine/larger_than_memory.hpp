@@ -18,6 +18,8 @@
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/gpu_engine.hpp"
 #include "planned_there.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/fold_states.hpp"
 #include "runtime/session_state.hpp"
 
 namespace query::gpu_engine::larger_than_memory {
@@ -135,11 +137,9 @@ class fixture : public testing::Test {
     query::runtime::cancel_flag cancel;
     query::runtime::run_context c{*gpu_->state()->scheduler, gpu_->state()->pool, cancel};
     c.local = gpu_->state()->cpu.get();
-    EXPECT_TRUE(engine_->accepts_fold(g->result, g->captures, kind))
-        << engine_->accepts_fold(g->result, g->captures, kind).why;
-    query::detail::fold_state state;
-    engine_->fold(g->result, g->captures, kind, state, c);
-    return state;
+    const query::planner::vertex v = query::planner::fold_vertex(*g, kind);
+    EXPECT_TRUE(engine_->accepts(v)) << engine_->accepts(v).why;
+    return query::runtime::states_in(query::runtime::run_on(*engine_, v, *c.local, c).rows).front();
   }
   static std::int64_t value(const query::detail::fold_state& s) {
     std::int64_t v;

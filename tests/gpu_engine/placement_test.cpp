@@ -267,15 +267,15 @@ TEST_F(placement_plans, know_the_kernels_of_folds_too) {
   const auto sum = query::detail::fold_kind::sum;
   const auto accepted = [&] {  // in a plan of its own
     const auto g = query::planner::make_machine_graph(heavy.to_pipe(), "sum", {.gpu_status = ""});
-    return static_cast<bool>(engine_->accepts_fold(g->result, g->captures, sum));
+    return static_cast<bool>(engine_->accepts(query::planner::fold_vertex(*g, sum)));
   };
   EXPECT_FALSE(accepted());
   const auto g = query::planner::make_machine_graph(heavy.on(query::engine::gpu).to_pipe(), "sum", {.gpu_status = ""});
-  ASSERT_TRUE(engine_->accepts_fold(g->result, g->captures, sum));
+  const auto fold = query::planner::fold_vertex(*g, sum);
+  ASSERT_TRUE(engine_->accepts(fold));
   query::runtime::cancel_flag cancel;
   query::runtime::run_context context{*session_.state()->scheduler, session_.state()->pool, cancel};
-  query::detail::fold_state state;
-  engine_->fold(g->result, g->captures, sum, state, context);
+  (void)query::runtime::run_on(*engine_, fold, *session_.state()->cpu, context);
   EXPECT_TRUE(accepted());
 }
 

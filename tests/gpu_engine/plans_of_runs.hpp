@@ -5,7 +5,6 @@
 #include <string>
 
 #include "planner/machine_graph.hpp"
-#include "runtime/gpu_placement.hpp"
 #include "runtime/planned_query.hpp"
 #include "runtime/session_state.hpp"
 
@@ -16,7 +15,7 @@ template <class Q> std::string plan_of_run(const Q& q, const query::Session& s, 
   const std::string terminal = fold ? query::runtime::fold_names[static_cast<std::size_t>(*fold)] : "rows";
   const auto how = fold ? query::planner::reading::folded : query::planner::reading::whole;
   const auto plan = query::runtime::plan_query(traces, q.to_pipe(), q.run_settings(), *s.state(), terminal, how, fold, {});
-  for (const auto& e : s.state()->engines) query::runtime::count_run(*e, *plan.graph);
+  for (const auto& e : s.state()->engines) e->begins(*plan.graph);
   return query::planner::explain(*plan.graph);
 }
 

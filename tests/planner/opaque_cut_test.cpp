@@ -39,20 +39,9 @@ class seeing_engine final : public query::runtime::engine {
       if (std::string why = why_not(b); !why.empty()) return {false, why};
       for (const auto& s : b.stages) joins = joins || s.join;
     }
-    if (!v.node && !joins && !takes_rows && !query::planner::demands_gpu(v)) return {false, "row-wise work"};
+    if (!v.node && (!joins || v.folds) && !takes_rows && !query::planner::demands_gpu(v)) return {false, "row-wise work"};
     if (v.node && !seen(*v.node)) return {false, "the function of " + v.node->label + " is opaque"};
     return {true, "takes it"};
-  }
-  query::runtime::verdict accepts_fold(const branch& b, const std::vector<query::planner::binding>&,
-                                       query::detail::fold_kind) const override {
-    if (!takes_rows && !query::planner::demands_gpu(b)) return {false, "row-wise work"};
-    const std::string why = why_not(b);
-    return {why.empty(), why.empty() ? "takes it" : why};
-  }
-  void fold(const branch& b, const std::vector<query::planner::binding>& captures, query::detail::fold_kind kind,
-            query::detail::fold_state& state, query::runtime::run_context& context) override {
-    ++runs;
-    cpu_->fold(b, captures, kind, state, context);
   }
   std::unique_ptr<query::runtime::running_vertex> start(const vertex& v, std::span<query::runtime::input_port* const> inputs,
                                                         query::runtime::output_port& output,

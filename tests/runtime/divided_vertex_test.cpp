@@ -14,6 +14,7 @@
 #include "engine_double/second_engine.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/divided_vertex.hpp"
+#include "runtime/fold_states.hpp"
 #include "runtime/run_history.hpp"
 #include "runtime/session_state.hpp"
 
@@ -155,12 +156,19 @@ TEST_F(divided_rows, of_any_shares_give_the_same) {
       runtime::run_context context{*session.state()->scheduler, session.state()->pool, cancel};
       context.local = session.state()->cpu.get();
       std::string why;
-      detail::fold_state state;
-      runtime::fold_divided(g->result, shares, g->captures, fold_kind::sum, state, *session.state(), context, why);
+      planner::vertex fold = planner::fold_vertex(*g, fold_kind::sum);
+      fold.shares = shares;
+      const auto states = runtime::run_divided(fold, *session.state(), context, why);
       std::int64_t total = 0;
-      std::memcpy(&total, state.value, sizeof total);
+      std::uint64_t count = 0;
+      for (const detail::fold_state& state : runtime::states_in(states.rows)) {
+        std::int64_t part;
+        std::memcpy(&part, state.value, sizeof part);
+        total += part;
+        count += state.count;
+      }
       EXPECT_EQ(total, sum) << n << " rows, " << share;
-      EXPECT_EQ(state.count, all.size());
+      EXPECT_EQ(count, all.size());
       const auto rows_of = [&](const planner::machine_graph& of, const std::vector<std::int32_t>& wanted) {
         planner::vertex v = *of.result.table;
         v.shares = shares;

@@ -165,14 +165,6 @@ void plan_fold(const planner::branch& before, fold_kind what) {
   generate(g, b, planned_layout(b, fields_read(b, what != fold_kind::count)), what, rows_of_capture);
 }
 
-void merge_folds(fold_kind what, const ir::type* row, const detail::fold_state& state, detail::fold_state& into) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, state.value, sizeof bits);
-  merge(what, row->k, bits, state.numbers, into);
-  into.count += state.count;
-  into.numbers += state.numbers;
-}
-
 void run_fold(const planner::branch& before, fold_kind what, detail::fold_state& state, vertex_run& run) {
   const planner::branch b = run_text_making(before, run);
   const auto in = run.input(b, fields_read(b, what != fold_kind::count));

@@ -25,8 +25,6 @@ result_rows run_collect_of(const planner::branch& b, const std::shared_ptr<const
 // fold.cpp: count, sum, min, max of a branch.
 void plan_fold(const planner::branch& b, detail::fold_kind kind);
 void run_fold(const planner::branch& b, detail::fold_kind kind, detail::fold_state& state, vertex_run& run);
-// The state of rows of this type that come behind those of `into`.
-void merge_folds(detail::fold_kind kind, const ir::type* row, const detail::fold_state& state, detail::fold_state& into);
 
 // group_by.cpp: groups and their aggregates; one group of all rows.
 void plan_group_by(const planner::vertex& v);

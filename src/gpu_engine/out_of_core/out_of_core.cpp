@@ -9,6 +9,7 @@
 #include "gpu_engine/out_of_core/block_consumers.hpp"
 #include "gpu_engine/out_of_core/parted_rows.hpp"
 #include "gpu_engine/out_of_core/state_stream.hpp"
+#include "runtime/fold_states.hpp"
 #include "runtime/part_done.hpp"
 
 namespace query::gpu_engine {
@@ -191,7 +192,18 @@ bool exceeds_memory(const planner::branch& b, vertex_run& run) {
 
 namespace {
 
+block_results folded_in_blocks(const planner::vertex& v, vertex_run& run) {
+  const planner::vertex w = behind_joins(v);
+  folding fold(w.inputs.front(), *v.folds, run);
+  const planner::branch& b = v.inputs.front();
+  block_input input(b, fields_of(b, *v.folds != detail::fold_kind::count), 8, run);
+  const auto folded = [&] { return std::vector{runtime::table_of({fold.state})}; };
+  or_in_part([&] { input.each(fold); }, input, [&](const std::string& why) { throw runtime::done_in_part(why, folded()); });
+  return {nullptr, folded()};
+}
+
 block_results in_blocks(const planner::vertex& v, vertex_run& run) {
+  if (v.folds) return folded_in_blocks(v, run);
   if (has_blocks(v)) {
     if (order_is_lost(v)) throw resource_error("gpu: memory: blocks do not keep the order that as_ordered() asks for");
     check_whole_inputs(v);
@@ -218,7 +230,7 @@ block_results in_blocks(const planner::vertex& v, vertex_run& run) {
     or_in_part([&] { input.each(sorted); }, input, [&](const std::string& why) {
       std::vector<detail::table> tables;
       for (sorted_run& r : std::move(sorted).runs()) tables.push_back(std::move(r.rows));
-      throw runtime::sorted_in_part(why, std::move(tables));
+      throw runtime::done_in_part(why, std::move(tables));
     });
     results.tables.push_back(merged(w, std::move(sorted).runs(), sorted.words(), run.context()));
   } else {
@@ -238,23 +250,10 @@ template <class F> auto or_too_large(F f) {
   }
 }
 
-void folded_in_blocks(const planner::branch& b, detail::fold_kind kind, detail::fold_state& state, vertex_run& run) {
-  const planner::branch last = in_parts(b) ? last_part(b) : b;
-  folding fold(last, kind, run);
-  fold.state = state;
-  block_input input(b, fields_of(b, kind != detail::fold_kind::count), 8, run);
-  or_in_part([&] { input.each(fold); }, input, [&](const std::string& why) { throw runtime::folded_in_part(why, fold.state); });
-  state = fold.state;
-}
-
 }  // namespace
 
 block_results run_in_blocks(const planner::vertex& v, vertex_run& run) {
   return or_too_large([&] { return in_blocks(v, run); });
-}
-
-void fold_in_blocks(const planner::branch& b, detail::fold_kind kind, detail::fold_state& state, vertex_run& run) {
-  or_too_large([&] { folded_in_blocks(b, kind, state, run); });
 }
 
 }  // namespace query::gpu_engine

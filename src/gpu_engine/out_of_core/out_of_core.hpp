@@ -42,6 +42,5 @@ block_results run_in_blocks(const planner::vertex& v, vertex_run& run);
 block_results run_sets_in_blocks(const planner::vertex& v, vertex_run& run);
 block_results run_keyed_join_in_blocks(const planner::vertex& v, vertex_run& run);  // right and full joins, group joins
 block_results run_cross_join_in_blocks(const planner::vertex& v, vertex_run& run);
-void fold_in_blocks(const planner::branch& b, detail::fold_kind kind, detail::fold_state& state, vertex_run& run);
 
 }  // namespace query::gpu_engine

@@ -267,6 +267,10 @@ surroundings alone(row_counts& rows) {
 }  // namespace
 
 std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
+  if (v.folds) {
+    auto w = fold_among(v.inputs.front(), v.captures, *v.folds == detail::fold_kind::count, s);
+    return w ? std::optional(round_work{std::move(*w), {}}) : std::nullopt;
+  }
   counting c(s, v.captures);
   const bool keeps_right = c.keeps_right(v);
   double rows = 0;
@@ -357,11 +361,6 @@ double operations_in(const vertex& v) {
   row_counts rows;
   const auto w = work_among(v, alone(rows));
   return w ? operations_in(w->each) : 0;
-}
-
-std::optional<work> work_of_fold(const branch& b, const std::vector<planner::binding>& captures, bool counts) {
-  row_counts rows;
-  return fold_among(b, captures, counts, alone(rows));
 }
 
 std::optional<work> fold_among(const branch& b, const std::vector<planner::binding>& captures, bool counts, const surroundings& s) {

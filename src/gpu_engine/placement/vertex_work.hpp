@@ -18,7 +18,6 @@ namespace query::gpu_engine {
 inline constexpr double few_groups = 2048;
 
 std::optional<work> work_of(const planner::vertex& v);
-std::optional<work> work_of_fold(const planner::branch& b, const std::vector<planner::binding>& captures, bool counts);
 // Operations of a vertex's expressions, as far as they are known; of a loop's vertex too.
 double operations_in(const planner::vertex& v);
 

@@ -8,6 +8,7 @@
 #include "gpu_engine/several/results_in_order.hpp"
 #include "gpu_engine/several/row_exchange.hpp"
 #include "gpu_engine/several/share_runs.hpp"
+#include "runtime/fold_states.hpp"
 
 namespace query::gpu_engine {
 
@@ -24,6 +25,7 @@ bool caches(const planner::vertex& v) { return v.node && v.node->what == verb::c
 std::vector<bool> fields_of(const branch& b, bool whole) { return in_parts(b) ? fields_before_parts(b) : fields_read(b, whole); }
 std::vector<bool> fields_of(const planner::vertex& v) {
   const branch& b = v.inputs.front();
+  if (v.folds) return fields_of(b, *v.folds != detail::fold_kind::count);
   if (in_parts(b)) return fields_before_parts(b);
   if (caches(v)) return all_fields(source_row(b));
   return groups(v) ? group_fields(v) : fields_read(b, true);
@@ -143,6 +145,17 @@ block_results group_shares(const planner::vertex& w, const std::vector<bool>& fi
   return exchanged_groups(w.node->row, streams, runs, context);
 }
 
+block_results fold_shares(const planner::vertex& w, const std::vector<bool>& fields, share_runs& runs, gpu_set& gpus) {
+  const branch& last = w.inputs.front();
+  std::vector<detail::fold_state> of(runs.size());
+  runs.each([&](share_run& r) {
+    folding fold(last, *w.folds, r.run());
+    r.feed(fields, 8, false, fold);
+    of[r.place()] = fold.state;
+  }, gpus);
+  return {nullptr, {runtime::table_of(std::move(of))}};
+}
+
 }  // namespace
 
 const detail::logical* verb_of(const branch& b) {
@@ -158,6 +171,7 @@ bool divides(const branch& b) {
 }
 
 bool divides(const planner::vertex& v) {
+  if (v.folds) return divides(v.inputs.front());
   if (v.inputs.size() != 1 || !(!v.node || sorts(v) || groups(v) || caches(v))) return false;
   if (v.limit != ~0ull && !sorts(v)) return false;
   try {
@@ -232,13 +246,6 @@ std::size_t planned_devices(const planner::vertex& v, const gpu_set& gpus) try {
   return 1;
 }
 
-std::size_t planned_devices_of_fold(const branch& b, bool counts, const gpu_set& gpus) try {
-  if (gpus.size() < 2 || !divides(b)) return 1;
-  return devices_of(b, fields_of(b, !counts), gpus);
-} catch (const not_generated&) {
-  return 1;
-}
-
 namespace {
 
 std::string why_not_divided(const branch& b) {
@@ -251,7 +258,7 @@ std::string why_not_divided(const planner::vertex& v) {
   if (v.inputs.size() != 1 || (v.node && !sorts(v) && !groups(v) && !caches(v)))
     return (v.node ? v.node->label : std::string("the vertex")) + " runs on one GPU";
   if (v.limit != ~0ull && !sorts(v)) return "its first rows come of one GPU";
-  if (std::string why = why_not_divided(v.inputs.front()); !why.empty()) return why;
+  if (std::string why = why_not_divided(v.inputs.front()); !why.empty() || v.folds) return why;
   if (order_is_lost(v)) return "the order that as_ordered() asks for is that of one GPU";
   if (!same_on_device(v.row())) return "results that hold strings or lists stay on one GPU";
   try {
@@ -278,14 +285,6 @@ std::string why_on_one(const planner::vertex& v, const gpu_set& gpus) try {
   if (sorts(v) && v.limit == ~0ull && planned_devices(v, gpus) < 2 && !v.inputs.front().table)
     return "on one GPU: few rows are sorted there";
   return "on one GPU" + std::string(v.inputs.front().table ? ", " : ": ") + why_few(v.inputs.front());
-} catch (const not_generated&) {
-  return {};
-}
-
-std::string why_fold_on_one(const branch& b, const gpu_set& gpus) try {
-  if (gpus.size() < 2) return {};
-  if (!divides(b)) return "on one GPU: " + why_not_divided(b);
-  return "on one GPU" + std::string(b.table ? ", " : ": ") + why_few(b);
 } catch (const not_generated&) {
   return {};
 }
@@ -323,34 +322,13 @@ std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set&
   const planner::vertex w = behind_joins(v);
   share_runs runs(std::move(shares), v.captures, b, context, gpus.threads());
   several_results r;
-  if (sorts(v)) r.results = sort_shares(w, fields, runs, gpus, context);
+  if (v.folds) r.results = fold_shares(w, fields, runs, gpus);
+  else if (sorts(v)) r.results = sort_shares(w, fields, runs, gpus, context);
   else if (groups(v)) r.results = group_shares(w, fields, runs, gpus, context);
   else r.results = collect_shares(w, fields, runs, gpus, context);
   r.compiled = runs[0].run().compiled();
   gpus.note(verb_of(v), runs.trouble());
   return r;
-}
-
-bool fold_on_several(const branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
-                     gpu_set& gpus, runtime::run_context& context) {
-  if (gpus.size() < 2 || context.loops || !divides(b)) return false;
-  const std::vector<bool> fields = fields_of(b, kind != detail::fold_kind::count);
-  std::vector<share> shares = cut(b, fields, gpus, context);
-  if (shares.size() < 2) return false;
-  const bool exchanges = captures.empty() && exchanges_join(b, shares, gpus, context);
-  if (!builds_fit(b, exchanges, gpus, context)) return false;
-  if (exchanges) shares = exchanged_for_join(b, std::move(shares), gpus, context);
-  const branch last = last_part(b);
-  share_runs runs(std::move(shares), captures, b, context, gpus.threads());
-  std::vector<detail::fold_state> of(runs.size());
-  runs.each([&](share_run& r) {
-    folding fold(last, kind, r.run());
-    r.feed(fields, 8, false, fold);
-    of[r.place()] = fold.state;
-  }, gpus);
-  for (const detail::fold_state& s : of) merge_folds(kind, b.row, s, state);
-  gpus.note(verb_of(b), runs.trouble());
-  return true;
 }
 
 }  // namespace query::gpu_engine

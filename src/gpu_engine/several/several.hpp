@@ -1,9 +1,9 @@
-// One vertex, or one fold, on several devices at once: each works on its share of the rows, in a thread of its own, and what they
+// One vertex on several devices at once: each works on its share of the rows, in a thread of its own, and what they
 // give is put together in the order of the shares.
 //
 //   row-wise work, cached   parts that stay where they are (parted_rows), or tables in host memory
 //   joins                   the probe side in shares; the build side is copied to each device
-//   folds                   states, combined in order
+//   folds                   a state a device, in order
 //   group_by                a table of groups a device; its groups go to one device, or each device gets those of its keys
 //   order_by, top           a sorted run a device, merged in host memory
 //
@@ -22,13 +22,10 @@ namespace query::gpu_engine {
 
 // Has the vertex a form over shares of its rows, as far as the plan says?
 bool divides(const planner::vertex& v);
-bool divides(const planner::branch& folded);
 // Over how many devices its rows are expected to be divided: 1 where it does not, or where they are few.
 std::size_t planned_devices(const planner::vertex& v, const gpu_set& gpus);
-std::size_t planned_devices_of_fold(const planner::branch& b, bool counts, const gpu_set& gpus);
 // Why one device runs it, for explain(); "" where there is no other. Called with what runs on the GPU.
 std::string why_on_one(const planner::vertex& v, const gpu_set& gpus);
-std::string why_fold_on_one(const planner::branch& b, const gpu_set& gpus);
 
 struct several_results {
   block_results results;
@@ -40,9 +37,6 @@ bool shares_rounds(const planner::vertex& v, gpu_set& gpus, const runtime::run_c
 // Nothing where one device is to run it: nothing was done then. Throws what a row throws; resource_error where the shares' results
 // could not be put together.
 std::optional<several_results> run_on_several(const planner::vertex& v, gpu_set& gpus, runtime::run_context& context);
-// False where one device is to run it.
-bool fold_on_several(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind,
-                     detail::fold_state& state, gpu_set& gpus, runtime::run_context& context);
 
 // The verb that stands for a branch, or for a vertex, in what is remembered of its runs.
 const detail::logical* verb_of(const planner::branch& b);
