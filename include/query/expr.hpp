@@ -39,7 +39,8 @@ template <> struct expr_traits<lazy_bool> : std::true_type { using held = bool; 
 template <class X> concept symbolic = expr_traits<std::remove_cvref_t<X>>::value;
 template <class X> concept arithmetic = std::is_arithmetic_v<std::remove_cvref_t<X>>;
 template <class X> concept text = !symbolic<X> && std::convertible_to<const X&, std::string_view>;
-template <class X> concept plain = arithmetic<X> || std::is_enum_v<std::remove_cvref_t<X>> || text<X> || ir::counted<std::remove_cvref_t<X>>;
+template <class X>
+concept plain = arithmetic<X> || std::is_enum_v<std::remove_cvref_t<X>> || text<X> || ir::counted<std::remove_cvref_t<X>>;
 template <class X> concept operand = symbolic<X> || plain<X>;
 template <class A, class B> concept mixed = (symbolic<A> || symbolic<B>) && operand<A> && operand<B>;
 
@@ -323,7 +324,8 @@ template <class R, class... X> auto wrap_like(const ir::node* n) {
 
 namespace detail {
 [[noreturn]] inline void calculated_with_part() {
-  ir::give_up("arithmetic with a std::chrono::year, month or day: calculate with query::year_of(t), month_of(t) and day_of(t), which are int");
+  ir::give_up(
+      "arithmetic with a std::chrono::year, month or day: calculate with query::year_of(t), month_of(t) and day_of(t), which are int");
 }
 // What both sides of an operator become, beside an operand of the other type that they meet; R: the operator's result. A time and a
 // duration meet in the unit of R; what multiplies a duration is a number.

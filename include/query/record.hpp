@@ -4,7 +4,8 @@
 //   QUERY_RECORD(Trade, symbol, price, qty);
 //
 // Write it in the namespace of the struct, right after it, with every field in declaration order. Field types: integers,
-// float, double, bool, enums, times, durations and dates of std::chrono, std::array of those, std::string, std::optional, nested records, std::vector.
+// float, double, bool, enums, times, durations and dates of std::chrono, std::array of those, std::string, std::optional, nested records,
+// std::vector.
 // A struct template needs an alias: `using P3 = Point<3>; QUERY_RECORD(P3, x);`. A record must be a plain aggregate at
 // namespace scope, without base classes. At most 256 fields. A record with members
 // that lambdas may call: members.hpp.
@@ -83,8 +84,8 @@ struct with_members<T, Fields> { using type = typename T::template query_members
                 "QUERY_RECORD(" #T "): the struct has no field '" #f "'");                                            \
   static_assert(!facts::named QUERY_DETAIL_OR_HOLDS(f),                                                               \
                 "QUERY_RECORD(" #T "): field '" #f "' has a type that a record cannot hold. Text is a std::string; other fields are " \
-                "numbers of at most 64 bits, enums, std::chrono's times, durations and dates, std::array, std::optional, std::vector (not of bool), tuples, and structs with " \
-                "a QUERY_RECORD of their own above. Rows without a QUERY_RECORD run natively");
+                "numbers of at most 64 bits, enums, times, durations and dates of std::chrono, std::array, std::optional, std::vector " \
+                "(not of bool), tuples, and structs with a QUERY_RECORD of their own above. Rows without a QUERY_RECORD run natively");
 #define QUERY_DETAIL_OR_HOLDS(f) || (true QUERY_DETAIL_HOLDS(, f))
 #define QUERY_DETAIL_MADE(T, f)                                                                                       \
   static_assert(query_fits || names[query_field] != #f,                                                               \

@@ -52,8 +52,9 @@ QUERY_DETAIL_CALENDAR(day_of_days) QUERY_DETAIL_CALENDAR(days_of_month)
 // The number of x's units, a std::int64_t.
 template <class X> auto count_of(const X& x) {
   using V = value_of_t<X>;
-  static_assert(std::is_integral_v<ir::number_in_t<V>>, "query: this function takes times that count in whole numbers: use query::floor<D>(t) "
-                                                        "with a D such as std::chrono::seconds");
+  static_assert(std::is_integral_v<ir::number_in_t<V>>,
+                "query: this function takes times that count in whole numbers: use query::floor<D>(t) "
+                "with a D such as std::chrono::seconds");
   if constexpr (symbolic<X>) return wrap<std::int64_t>(ir::make_cast(ir::current_arena(), x.get(), ir::describe<std::int64_t>()));
   else if constexpr (ir::time_point<V>) return static_cast<std::int64_t>(x.time_since_epoch().count());
   else return static_cast<std::int64_t>(x.count());
@@ -126,7 +127,8 @@ template <class D, detail::duration_value X> auto duration_cast(const X& x) {
   else {
     using ratio = ir::unit_ratio<typename X::period, typename D::period>;
     using Number = std::common_type_t<typename X::rep, typename D::rep, std::intmax_t>;
-    return D(static_cast<typename D::rep>(static_cast<Number>(x.count()) * static_cast<Number>(ratio::num) / static_cast<Number>(ratio::den)));
+    return D(
+        static_cast<typename D::rep>(static_cast<Number>(x.count()) * static_cast<Number>(ratio::num) / static_cast<Number>(ratio::den)));
   }
 }
 // The same of a time since 1970.
@@ -154,8 +156,7 @@ template <detail::ticking_value X, ir::duration W> auto floor_to(const X& x, con
     const auto month = detail::month_of_days_fn{}(detail::whole_days(x));
     return detail::at_day<V>(detail::days_of_month_fn{}(month - detail::floor_modulo_fn{}(month, months)));
   } else {
-    static_assert(std::is_convertible_v<W, D>, "query::floor_to(t, width): the width must be whole units of the time's type: for widths that are "
-                                               "shorter than its unit every time is its own bucket");
+    static_assert(std::is_convertible_v<W, D>, "query::floor_to(t, width): the width must be whole units of the time's type");
     const std::int64_t units = static_cast<std::int64_t>(D(width).count());
     const auto count = detail::count_of(x);
     if constexpr (ir::time_point<V> && std::ratio_equal_v<typename W::period, detail::week_period>) {
@@ -213,7 +214,8 @@ auto make_time(const Year& year, const Month& month, const Day& day, const Clock
     return detail::at_day<T>(days);
   } else {
     using ratio = ir::unit_ratio<std::ratio<1>, ir::period_of<T>>;
-    static_assert(ratio::den == 1, "query::make_time<T>(year, month, day, hour, ...): T counts seconds or shorter units, as sys_seconds does");
+    static_assert(ratio::den == 1,
+                  "query::make_time<T>(year, month, day, hour, ...): T counts seconds or shorter units, as sys_seconds does");
     constexpr std::int64_t seconds[] = {3'600, 60, 1};
     const auto second = [&]<std::size_t... I>(std::index_sequence<I...>) {
       return ((days * std::int64_t{86'400}) + ... + (wide(clock) * seconds[I]));
@@ -258,8 +260,8 @@ template <detail::time_value X, detail::whole_number N> auto add_months(const X&
 }
 
 // The time, duration or date that the whole text spells; null for any other text. Without a format: ISO 8601, as "2024-02-29",
-// "2024-02-29T13:45:00.5+01:00" or, of a duration, "PT1H30M". A format is as of std::chrono::parse (docs/operators/times.md). A function that
-// calls it runs natively.
+// "2024-02-29T13:45:00.5+01:00" or, of a duration, "PT1H30M". A format is as of std::chrono::parse (docs/operators/times.md). A function
+// that calls it runs natively.
 template <class T> std::optional<T> parse_time(std::string_view text, std::string_view format = {}) {
   static_assert(ir::ticking<T> || ir::date<T>, "query::parse_time<T>(text): T is a time, a duration or a year_month_day of std::chrono");
   T value{};

@@ -75,7 +75,10 @@ void describe(const ir::type* t, std::string_view name, ArrowSchema& to) {
   const ir::type* const of = t->k == ir::kind::optional ? t->element : t;
   if (of->k == ir::kind::optional) throw user_error("query: to_arrow: an optional of an optional has no Arrow type: " + std::string(name));
   const bool nests = of->k == ir::kind::list || of->k == ir::kind::array;
-  memory->children.resize(of->k == ir::kind::record && of->counts.what != ir::unit::of::date ? of->field_list.size() : nests ? 1 : 0, ArrowSchema{});
+  memory->children.resize(of->k == ir::kind::record && of->counts.what != ir::unit::of::date ? of->field_list.size()
+                          : nests                                                            ? 1
+                                                                                             : 0,
+                          ArrowSchema{});
   for (ArrowSchema& c : memory->children) memory->pointers.push_back(&c);
   to = {memory->format.c_str(), memory->name.c_str(), nullptr, t->k == ir::kind::optional ? ARROW_FLAG_NULLABLE : 0,
         static_cast<std::int64_t>(memory->children.size()), memory->pointers.empty() ? nullptr : memory->pointers.data(), nullptr,
@@ -152,7 +155,10 @@ std::int64_t signed_at(ir::kind k, const void* from) {
     std::memcpy(&n, from, sizeof n);
     return std::int64_t{n};
   };
-  return k == ir::kind::i8 ? as(std::int8_t{}) : k == ir::kind::i16 ? as(std::int16_t{}) : k == ir::kind::i32 ? as(std::int32_t{}) : as(std::int64_t{});
+  return k == ir::kind::i8    ? as(std::int8_t{})
+         : k == ir::kind::i16 ? as(std::int16_t{})
+         : k == ir::kind::i32 ? as(std::int32_t{})
+                              : as(std::int64_t{});
 }
 void set_bit(void* bits, std::size_t i) {
   auto& byte = static_cast<unsigned char*>(bits)[i / 8];
@@ -212,7 +218,8 @@ template <class To> void add_numbers(array_builder& to, const ir::type* t, const
     std::int64_t n = 0;
     const bool there = t->counts.what == ir::unit::of::date ? ir::days_of_date(values[i], n) : (n = signed_at(t->k, values[i]), true);
     const auto number = static_cast<To>(n);
-    if (!there || number != n) throw user_error("query: to_arrow: a value of type " + std::string(t->name) + " is no date that Arrow holds");
+    if (!there || number != n)
+      throw user_error("query: to_arrow: a value of type " + std::string(t->name) + " is no date that Arrow holds");
     std::memcpy(numbers + i * sizeof number, &number, sizeof number);
   }
 }

@@ -115,7 +115,8 @@ void convert_present(const arrow_values& v, const ArrowArray& a, std::int64_t at
     case arrow_layout::date:
       for (std::int64_t i = 0; i < n; ++i, to += stride)
         if (!ir::date_of_days(value_of<std::int32_t>(a.buffers[1], at + i), to))
-          throw detail::unplaced_error("from_arrow: field '" + v.field + "' is a year_month_day, and the Arrow column has dates outside its years");
+          throw detail::unplaced_error("from_arrow: field '" + v.field +
+                                       "' is a year_month_day, and the Arrow column has dates outside its years");
       return;
     case arrow_layout::text:
     case arrow_layout::large_text:

@@ -97,8 +97,8 @@ CONFORMS(chrono_rows, select_calculates, "select") {
     const auto rows = inner_events(n);
     const auto q = source(e, rows);
     const auto sums = [](auto r) {
-      return std::tuple(r.at + r.took, r.at - r.day, r.took * 3, r.took / 7ms, r.took % 1s, -r.took, r.took / 2, r.at.time_since_epoch().count(),
-                        r.took.count(), 2h + r.took);
+      return std::tuple(r.at + r.took, r.at - r.day, r.took * 3, r.took / 7ms, r.took % 1s, -r.took, r.took / 2,
+                        r.at.time_since_epoch().count(), r.took.count(), 2h + r.took);
     };
     EXPECT_ROWS(q.select(sums).to_vector(), mapped(rows, sums));
     const auto chosen = [](auto r) {
@@ -126,13 +126,15 @@ CONFORMS(chrono_rows, select_reads_the_calendar, "select") {
       const hh_mm_ss clock(r.at - day);
       return std::tuple(int(date.year()), int(unsigned(date.month())), int(unsigned(date.day())), int(weekday(day).iso_encoding()),
                         int(clock.hours().count()), int(clock.minutes().count()), int(clock.seconds().count()),
-                        int((day - sys_days(date.year() / 1 / 1)).count()) + 1, int(r.date.year()), int(weekday(sys_days(r.date)).iso_encoding()));
+                        int((day - sys_days(date.year() / 1 / 1)).count()) + 1, int(r.date.year()),
+                        int(weekday(sys_days(r.date)).iso_encoding()));
     };
     EXPECT_ROWS(q.select(parts).to_vector(), mapped(rows, wanted));
     const auto buckets = [](auto r) {
-      return std::tuple(query::floor<days>(r.at), query::floor_to(r.at, 15min), query::floor_to(r.at, weeks(1)), query::floor_to(r.at, months(3)),
-                        query::floor_to(r.took, 1s), query::date_of<year_month_day>(r.at), query::make_time<sys_days>(r.date),
-                        query::add_months(r.at, r.id % 30), query::make_time<sys_seconds>(2024, r.id % 20, r.id, 5));
+      return std::tuple(query::floor<days>(r.at), query::floor_to(r.at, 15min), query::floor_to(r.at, weeks(1)),
+                        query::floor_to(r.at, months(3)), query::floor_to(r.took, 1s), query::date_of<year_month_day>(r.at),
+                        query::make_time<sys_days>(r.date), query::add_months(r.at, r.id % 30),
+                        query::make_time<sys_seconds>(2024, r.id % 20, r.id, 5));
     };
     EXPECT_ROWS(q.select(buckets).to_vector(), mapped(rows, buckets));
     EXPECT_EQ(q.where([](auto r) { return query::floor<days>(r.at) == r.at; }).count(),
@@ -161,7 +163,8 @@ CONFORMS(chrono_rows, are_keys_of_groups, "group_by", "group_by.select") {
   for (const std::size_t n : sizes) {
     const auto rows = some_events(n);
     const auto q = source(e, rows);
-    EXPECT_SAME_ROWS(q.group_by([](auto r) { return r.day; }).select(summed).to_vector(), counted<sys_days>(rows, [](const event& r) { return r.day; }));
+    EXPECT_SAME_ROWS(q.group_by([](auto r) { return r.day; }).select(summed).to_vector(),
+                     counted<sys_days>(rows, [](const event& r) { return r.day; }));
     EXPECT_SAME_ROWS(q.group_by([](auto r) { return r.date; }).select(summed).to_vector(),
                      counted<year_month_day>(rows, [](const event& r) { return r.date; }));
     EXPECT_SAME_ROWS(q.group_by([](auto r) { return std::pair(r.took, r.day); }).select(summed).to_vector(),
@@ -176,7 +179,8 @@ CONFORMS(chrono_rows, are_keys_of_orders, "order_by", "then_by_descending", "top
     const auto rows = some_events(n);
     const auto q = source(e, rows);
     auto wanted = rows;
-    std::stable_sort(wanted.begin(), wanted.end(), [](const event& a, const event& b) { return a.day != b.day ? a.day < b.day : a.took > b.took; });
+    std::stable_sort(wanted.begin(), wanted.end(),
+                     [](const event& a, const event& b) { return a.day != b.day ? a.day < b.day : a.took > b.took; });
     EXPECT_ROWS(q.order_by([](auto r) { return r.day; }).then_by_descending([](auto r) { return r.took; }).to_vector(), wanted);
     wanted = rows;
     std::stable_sort(wanted.begin(), wanted.end(), [](const event& a, const event& b) { return a.date < b.date; });
@@ -197,7 +201,8 @@ CONFORMS(chrono_rows, are_distinct, "distinct", "except", "intersect") {
     for (const event& r : rows) days_of_rows.insert(r.day), dates.insert(r.date);
     const auto day = [](auto r) { return r.day; };
     EXPECT_SAME_ROWS(q.select(day).distinct().to_vector(), std::vector<sys_days>(days_of_rows.begin(), days_of_rows.end()));
-    EXPECT_SAME_ROWS(q.select([](auto r) { return r.date; }).distinct().to_vector(), std::vector<year_month_day>(dates.begin(), dates.end()));
+    EXPECT_SAME_ROWS(q.select([](auto r) { return r.date; }).distinct().to_vector(),
+                     std::vector<year_month_day>(dates.begin(), dates.end()));
     const std::vector<sys_days> some{sys_days(2024y / 2 / 29), sys_days(days(7))};
     std::vector<sys_days> both, rest;
     for (const sys_days d : days_of_rows) (std::find(some.begin(), some.end(), d) != some.end() ? both : rest).push_back(d);
@@ -207,7 +212,8 @@ CONFORMS(chrono_rows, are_distinct, "distinct", "except", "intersect") {
 }
 
 CONFORMS(chrono_rows, are_keys_of_joins, "join") {
-  const std::vector<std::pair<sys_days, std::int32_t>> holidays{{sys_days(2024y / 2 / 29), 1}, {sys_days(days(-1)), 2}, {sys_days(days(9)), 3}};
+  const std::vector<std::pair<sys_days, std::int32_t>> holidays{
+      {sys_days(2024y / 2 / 29), 1}, {sys_days(days(-1)), 2}, {sys_days(days(9)), 3}};
   for (const std::size_t n : sizes) {
     const auto rows = some_events(n);
     std::vector<std::pair<std::int32_t, std::int32_t>> wanted;
@@ -217,9 +223,14 @@ CONFORMS(chrono_rows, are_keys_of_joins, "join") {
     const auto both = [](auto r, auto h) { return std::pair(r.id, h.second); };
     const auto day = [](auto h) { return h.first; };
     EXPECT_SAME_ROWS(source(e, rows).join(source(e, holidays), [](auto r) { return r.day; }, day, both).to_vector(), wanted);
-    EXPECT_EQ(source(e, rows).join(source(e, holidays), [](auto r) { return query::floor<days>(query::make_time<sys_seconds>(r.date)); }, day,
-                                         both).count(),
-                     source(e, rows).join(source(e, holidays), [](const event& r) { return sys_days(r.date); }, day, both).count());
+    std::int64_t matches = 0;
+    for (const event& r : rows)
+      for (const auto& h : holidays) matches += sys_days(r.date) == h.first;
+    EXPECT_EQ(source(e, rows)
+                  .join(
+                      source(e, holidays), [](auto r) { return query::make_time<sys_days>(r.date); }, day, both)
+                  .count(),
+              matches);
   }
 }
 
@@ -230,6 +241,39 @@ CONFORMS(chrono_rows, have_extremes, "min", "max", "min_by") {
   EXPECT_EQ(q.min([](auto r) { return r.at; }), sys_seconds::min());
   EXPECT_EQ(q.min([](auto r) { return r.took; }), milliseconds::min());
   EXPECT_EQ(q.min_by([](auto r) { return r.at; })->id, 4);
+}
+
+CONFORMS(chrono_rows, where_takes_times_as_text, "where") {
+  const auto rows = some_events(20'000);
+  const auto q = source(e, rows);
+  EXPECT_ROWS(q.where("at >= '1969-07-20' and took < 'PT1S'").to_vector(),
+              kept(rows, [](const event& r) { return r.at >= sys_days(1969y / 7 / 20) && r.took < 1s; }));
+  EXPECT_ROWS(q.where(query::parsed("day = ?", sys_days(2024y / 2 / 29))).to_vector(),
+              kept(rows, [](const event& r) { return r.day == sys_days(2024y / 2 / 29); }));
+  EXPECT_THROW(q.where("day > '2024-02-29T12:00'").count(), query::user_error);
+  EXPECT_THROW(q.where("day > 3").count(), query::user_error);
+}
+
+CONFORMS(chrono_rows, are_times_of_asof_joins, "asof_join") {
+  std::vector<event> rows = inner_events(300);
+  std::vector<std::pair<sys_seconds, std::int32_t>> right;
+  for (const event& r : rows)
+    if (r.id % 3 == 0) right.push_back({r.at - 40min, r.id});
+  const auto result = [](auto r, auto match) { return std::pair(r.id, match.has_value() ? match->second : -1); };
+  for (const seconds tolerance : {seconds(10h), seconds(0s), seconds(40min)}) {
+    std::vector<std::pair<std::int32_t, std::int32_t>> wanted;
+    for (const event& r : rows) {
+      std::pair<sys_seconds, std::int32_t> best{sys_seconds::min(), -1};
+      for (const auto& x : right)
+        if (x.first <= r.at && r.at - x.first <= tolerance && x.first >= best.first) best = x;
+      wanted.push_back({r.id, best.second});
+    }
+    EXPECT_ROWS(source(e, rows)
+                    .asof_join(source(e, right), [](auto r) { return r.at; }, [](auto x) { return x.first; }, result,
+                               {.tolerance = std::chrono::duration_cast<minutes>(tolerance)})
+                    .to_vector(),
+                wanted);
+  }
 }
 
 }  // namespace

@@ -29,9 +29,10 @@ bool operator==(const timed_row& a, const timed_row& b) {
 
 std::vector<timed_row> timed_rows() {
   const sys_days leap(2024y / 2 / 29);
-  return {{leap + 13h, leap - 1ms, leap, year_month_day(leap), -1'500ms, leap, year_month_day(leap)},
-          {sys_seconds(-1s), sys_time<milliseconds>(-1ms), sys_days(days(-1)), 1969y / 12 / 31, 0ms, {}, {}},
-          {sys_seconds::max(), sys_time<milliseconds>::min(), sys_days(days(2'000'000'000)), year::min() / 1 / 1, milliseconds::max(), {}, {}}};
+  return {
+      {leap + 13h, leap - 1ms, leap, year_month_day(leap), -1'500ms, leap, year_month_day(leap)},
+      {sys_seconds(-1s), sys_time<milliseconds>(-1ms), sys_days(days(-1)), 1969y / 12 / 31, 0ms, {}, {}},
+      {sys_seconds::max(), sys_time<milliseconds>::min(), sys_days(days(2'000'000'000)), year::min() / 1 / 1, milliseconds::max(), {}, {}}};
 }
 
 class times_in_files : public csv_test {
@@ -82,9 +83,10 @@ TEST_F(times_in_files, csv_says_what_is_wrong) {
 
 TEST_F(times_in_files, tables_show_text) {
   const timed_row row = timed_rows()[0];
-  EXPECT_EQ(format_value(ir::describe<timed_row>(), &row, 6),
-            "{at: 2024-02-29T13:00:00, milli: 2024-02-28T23:59:59.999, day: 2024-02-29, date: 2024-02-29, took: -PT1.500S, maybe: 2024-02-29, "
-            "maybe_date: 2024-02-29}");
+  EXPECT_EQ(
+      format_value(ir::describe<timed_row>(), &row, 6),
+      "{at: 2024-02-29T13:00:00, milli: 2024-02-28T23:59:59.999, day: 2024-02-29, date: 2024-02-29, took: -PT1.500S, maybe: 2024-02-29, "
+      "maybe_date: 2024-02-29}");
   const std::string table = query::from(timed_rows()).table(3);
   EXPECT_NE(table.find("1969-12-31T23:59:59.999"), table.npos) << table;
   EXPECT_EQ(table.find("date.year"), table.npos) << table;

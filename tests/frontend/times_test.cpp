@@ -57,7 +57,9 @@ TEST(times, parts_of_the_day_round_down_before_1970) {
 }
 
 TEST(times, buckets_begin_on_mondays_months_and_years) {
-  const auto at = [](int y, unsigned m, unsigned d, seconds clock = 0s) { return sys_seconds(sys_days(year(y) / month(m) / day(d))) + clock; };
+  const auto at = [](int y, unsigned m, unsigned d, seconds clock = 0s) {
+    return sys_seconds(sys_days(year(y) / month(m) / day(d))) + clock;
+  };
   EXPECT_EQ(query::floor_to(at(2024, 2, 29, 13h + 59min), 15min), at(2024, 2, 29, 13h + 45min));
   EXPECT_EQ(query::floor_to(at(1969, 12, 31, 23h + 50min), 1h), at(1969, 12, 31, 23h));
   EXPECT_EQ(query::floor_to(at(2024, 2, 29, 13h), weeks(1)), at(2024, 2, 26));
@@ -118,9 +120,26 @@ TEST(times, are_parsed_and_written_by_iso_8601) {
   EXPECT_EQ(round_trip<sys_time<nanoseconds>>("1969-12-31T23:59:59.999999999"), "1969-12-31T23:59:59.999999999");
   EXPECT_EQ(round_trip<sys_time<minutes>>("2024-02-29T13:45"), "2024-02-29T13:45");
   EXPECT_EQ(round_trip<sys_days>("+12024-02-29"), "+12024-02-29");
-  for (const char* wrong : {"", "2024", "2024-02", "2023-02-29", "2024-13-01", "2024-00-01", "2024-01-00", "2024-02-29T", "2024-02-29T24:00",
-                            "2024-02-29T12:60", "2024-02-29T12", "2024-02-29T12:00:00.", "2024-02-29T12:00:00.5", "2024-02-29 12:00 ",
-                            " 2024-02-29", "24-02-29", "2024-2-9", "20240229", "2024-02-29T12:00+25:00", "12024-02-29"})
+  for (const char* wrong : {"",
+                            "2024",
+                            "2024-02",
+                            "2023-02-29",
+                            "2024-13-01",
+                            "2024-00-01",
+                            "2024-01-00",
+                            "2024-02-29T",
+                            "2024-02-29T24:00",
+                            "2024-02-29T12:60",
+                            "2024-02-29T12",
+                            "2024-02-29T12:00:00.",
+                            "2024-02-29T12:00:00.5",
+                            "2024-02-29 12:00 ",
+                            " 2024-02-29",
+                            "24-02-29",
+                            "2024-2-9",
+                            "20240229",
+                            "2024-02-29T12:00+25:00",
+                            "12024-02-29"})
     EXPECT_FALSE(query::parse_time<sys_seconds>(wrong)) << wrong;
   EXPECT_FALSE(query::parse_time<sys_days>("2024-02-29T12:00"));
   EXPECT_EQ(query::parse_time<sys_days>("2024-02-29T00:00"), sys_days(2024y / 2 / 29));
@@ -129,8 +148,10 @@ TEST(times, are_parsed_and_written_by_iso_8601) {
 TEST(times, extremes_keep_their_text) {
   const auto keeps = []<class T>(T t) { EXPECT_EQ(query::parse_time<T>(query::format_time(t)), t) << query::format_time(t); };
   keeps(sys_seconds::max()), keeps(sys_seconds::min()), keeps(sys_days::max()), keeps(sys_days::min());
-  keeps(sys_time<nanoseconds>::max()), keeps(sys_time<nanoseconds>::min()), keeps(sys_time<milliseconds>::max()), keeps(sys_time<milliseconds>::min());
-  keeps(seconds::max()), keeps(seconds::min()), keeps(nanoseconds::max()), keeps(nanoseconds::min()), keeps(days::min()), keeps(hours::max());
+  keeps(sys_time<nanoseconds>::max()), keeps(sys_time<nanoseconds>::min()), keeps(sys_time<milliseconds>::max()),
+      keeps(sys_time<milliseconds>::min());
+  keeps(seconds::max()), keeps(seconds::min()), keeps(nanoseconds::max()), keeps(nanoseconds::min()), keeps(days::min()),
+      keeps(hours::max());
   keeps(year_month_day(year::min(), January, day(1))), keeps(year_month_day(year::max(), December, day(31)));
   EXPECT_FALSE(query::parse_time<sys_time<nanoseconds>>("2300-01-01"));
   EXPECT_FALSE(query::parse_time<year_month_day>("+40000-01-01"));
@@ -154,7 +175,8 @@ TEST(times, formats_are_those_of_chrono_parse) {
   using ms = sys_time<milliseconds>;
   const ms at = sys_days(2024y / 2 / 9) + 15h + 4min + 5s + 60ms;
   EXPECT_EQ(query::format_time(at, "%d.%m.%Y %H:%M"), "09.02.2024 15:04");
-  EXPECT_EQ(query::format_time(at, "%A, %e %B %y, %I:%M:%S %p (%a %b %j %u) %%%z"), "Friday,  9 February 24, 03:04:05.060 PM (Fri Feb 040 5) %+0000");
+  EXPECT_EQ(query::format_time(at, "%A, %e %B %y, %I:%M:%S %p (%a %b %j %u) %%%z"),
+            "Friday,  9 February 24, 03:04:05.060 PM (Fri Feb 040 5) %+0000");
   EXPECT_EQ(query::format_time(at, "%FT%T"), "2024-02-09T15:04:05.060");
   EXPECT_EQ(query::format_time(2024y / 2 / 9, "%d/%m/%Y"), "09/02/2024");
   EXPECT_EQ(query::parse_time<ms>("9/2/2024 15:04:05.06", "%d/%m/%Y %H:%M:%S"), at);

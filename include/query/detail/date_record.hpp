@@ -41,7 +41,10 @@ template <class T> struct date_record {
     auto year() const { return query_year; }
     auto month() const { return query_month; }
     auto day() const { return query_day; }
-    operator T() const { return plain_date(tag<T>{}, *this); }  // NOLINT: implicit, so that such functions become opaque
+    // To the date, and to what it converts to: implicit, so that such functions become opaque.
+    operator T() const { return plain_date(tag<T>{}, *this); }  // NOLINT
+    template <class U> requires(!std::is_same_v<U, T> && std::is_convertible_v<const T&, U>)
+    operator U() const { return plain_date(tag<U>{}, *this); }  // NOLINT
   };
   template <template <class> class W> using shape = date_shape<W>;
 

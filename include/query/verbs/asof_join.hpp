@@ -88,8 +88,9 @@ template <class Derived, class T> class asof_joins {
   // f(l, r) for each left row, in their order; r is a std::optional of the right row with an equal key whose time is the last at or
   // before the left row's, empty without a match. Without f: std::pair. The options: the first at or after it, or the nearer of both (the
   // earlier one where both are as near), {.direction = query::nearest::forward}; no match at the same time, {.exact = false}; how far
-  // apart the times may be, {.tolerance = 5}, in their unit, or {.tolerance = 5s}. Of right rows of one key and time, the last one of the source
-  // matches backward, the first one forward. Keys: as in join. Times: std::chrono's, numbers or optionals of them; a null or a NaN matches nothing.
+  // apart the times may be, {.tolerance = 5}, in their unit, or {.tolerance = 5s}. Of right rows of one key and time, the last one of the
+  // source matches backward, the first one forward. Keys: as in join. Times: std::chrono's, numbers or optionals of them; a null or a NaN
+  // matches nothing.
   // user_error for a tolerance that is negative or NaN. The right rows are sorted by time, unless they are already; left rows in the
   // order of their times find theirs in O(1), others in O(log right). O(right) memory. Like DuckDB's ASOF JOIN and Polars' join_asof.
   template <class Q, class LK, class RK, class LT, class RT>
