@@ -8,6 +8,7 @@
 //   floor_to(t, width)                           the begin of the bucket that t is in
 //   year_of, month_of, day_of, day_of_year_of, weekday_of, hour_of, minute_of, second_of   an int
 //   total<D>(d)                                  a duration in units of D, with its fraction, a double
+//   make_duration<D>(n)                          n units of D
 //   make_time<T>(year, month, day, hour, minute, second), make_time<T>(date), date_of<Date>(t)
 //   add_months(t, n)                             n months later, on the same day or the last one of a shorter month
 //   parse_time<T>(text, format), format_time(t, format)   run natively
@@ -199,9 +200,18 @@ template <detail::time_value X> auto second_of(const X& t) { return detail::unit
 template <class D, detail::duration_value X> auto total(const X& x) {
   using ratio = ir::unit_ratio<ir::period_of<detail::value_of_t<X>>, typename D::period>;
   const auto count = detail::cast_fn<double>{}(x.count());
-  return count * static_cast<double>(ratio::num) / static_cast<double>(ratio::den);
+  if constexpr (ratio::num == 1) return count / static_cast<double>(ratio::den);
+  else return count * static_cast<double>(ratio::num) / static_cast<double>(ratio::den);
 }
 
+// A duration of n units of D, as D(n) of a plain number.
+template <class D, detail::numeric_value N> auto make_duration(const N& n) {
+  static_assert(ir::duration<D>, "query::make_duration<D>(n): D is a std::chrono::duration");
+  using Number = typename D::rep;
+  if constexpr (detail::symbolic<N>)
+    return detail::wrap<D>(ir::make_cast(ir::current_arena(), detail::node_as<Number>(n), ir::describe<D>()));
+  else return D(static_cast<Number>(n));
+}
 // The time at these parts, whole numbers; those beyond their ranges carry over: month 13 is January of the next year, day 0 the last day
 // of the month before.
 template <class T, detail::whole_number Year, detail::whole_number Month, detail::whole_number Day, detail::whole_number... Clock>
@@ -220,7 +230,8 @@ auto make_time(const Year& year, const Month& month, const Day& day, const Clock
     const auto second = [&]<std::size_t... I>(std::index_sequence<I...>) {
       return ((days * std::int64_t{86'400}) + ... + (wide(clock) * seconds[I]));
     }(std::index_sequence_for<Clock...>{});
-    return detail::of_count<T>(second * std::int64_t{ratio::num});
+    if constexpr (ratio::num == 1) return detail::of_count<T>(second);
+    else return detail::of_count<T>(second * std::int64_t{ratio::num});
   }
 }
 // The begin of a std::chrono::year_month_day.

@@ -133,7 +133,7 @@ CONFORMS(chrono_rows, select_reads_the_calendar, "select") {
     const auto buckets = [](auto r) {
       return std::tuple(query::floor<days>(r.at), query::floor_to(r.at, 15min), query::floor_to(r.at, weeks(1)),
                         query::floor_to(r.at, months(3)), query::floor_to(r.took, 1s), query::date_of<year_month_day>(r.at),
-                        query::make_time<sys_days>(r.date), query::add_months(r.at, r.id % 30),
+                        query::make_time<sys_days>(r.date), query::add_months(r.at, r.id % 30), query::make_duration<minutes>(r.id),
                         query::make_time<sys_seconds>(2024, r.id % 20, r.id, 5));
     };
     EXPECT_ROWS(q.select(buckets).to_vector(), mapped(rows, buckets));

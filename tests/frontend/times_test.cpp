@@ -82,6 +82,8 @@ TEST(times, conversions_are_those_of_chrono) {
   EXPECT_EQ(query::duration_cast<minutes>(duration<double>(90.5)), 1min);
   EXPECT_EQ(query::time_point_cast<days>(sys_seconds(-1s)), sys_days{});
   EXPECT_EQ(query::total<hours>(90min), 1.5);
+  EXPECT_EQ(query::make_duration<seconds>(5), 5s);
+  EXPECT_EQ(query::make_duration<duration<double>>(2), duration<double>(2));
   EXPECT_EQ(query::total<seconds>(-1ms), -0.001);
   EXPECT_EQ(query::max(sys_days{}, sys_seconds(5s)), sys_seconds(5s));
   EXPECT_EQ(query::clamp(5s, 1min, 1h), 1min);
