@@ -5,7 +5,8 @@
 // Columns of a row: a field is a column of its name; a nested record's fields are `outer.inner`; a std::array<T, N> is the
 // columns `name_0` ... `name_{N-1}`; a row that is not a record is one column, `value`. std::vector fields are refused.
 // Values: integers in decimal, floats as std::from_chars reads them (and a leading '+'), bool as true/false/t/f/1/0 in any
-// case, enums as their integers. Quotes follow RFC 4180: only whole fields, a quote inside written twice.
+// case, enums as their integers, times and dates of std::chrono by ISO 8601, or by `time_format`; durations as "PT90S" and, when reading,
+// also as counts of their unit. Quotes follow RFC 4180: only whole fields, a quote inside written twice.
 // Nulls: an empty field, or `null_text`, without quotes. They need std::optional, except that an empty field is an empty
 // std::string. In a std::optional<std::string>, `""` (with quotes) is an empty string and no null.
 // Blank lines are skipped; in a file of one column that is read as std::optional, a blank line is a null.
@@ -28,6 +29,7 @@ struct csv_options {
   std::string null_text = {};       // what stands for a null, beside an empty field when reading
   bool trim = false;                // drop blanks and tabs around fields
   std::vector<csv_column> columns = {};  // where the names differ; needs the header
+  std::string time_format = {};     // of times and dates: "%d.%m.%Y %H:%M" (docs/operators/times.md); empty: ISO 8601
 };
 
 }  // namespace query

@@ -39,7 +39,8 @@ template <> struct expr_traits<lazy_bool> : std::true_type { using held = bool; 
 template <class X> concept symbolic = expr_traits<std::remove_cvref_t<X>>::value;
 template <class X> concept arithmetic = std::is_arithmetic_v<std::remove_cvref_t<X>>;
 template <class X> concept text = !symbolic<X> && std::convertible_to<const X&, std::string_view>;
-template <class X> concept plain = arithmetic<X> || std::is_enum_v<std::remove_cvref_t<X>> || text<X>;
+template <class X>
+concept plain = arithmetic<X> || std::is_enum_v<std::remove_cvref_t<X>> || text<X> || ir::counted<std::remove_cvref_t<X>>;
 template <class X> concept operand = symbolic<X> || plain<X>;
 template <class A, class B> concept mixed = (symbolic<A> || symbolic<B>) && operand<A> && operand<B>;
 
@@ -71,9 +72,30 @@ template <operand A> const ir::node* node_of(const A& a) {
   if constexpr (symbolic<A>) return a.get();
   else return literal(a);
 }
+// A value of a time or a duration, as its number of units of To: multiplied, and divided where the unit is longer.
+template <class To, class From> const ir::node* rescaled(const ir::node* x) {
+  using ratio = ir::unit_ratio<ir::period_of<From>, ir::period_of<To>>;
+  using Number = std::common_type_t<ir::number_in_t<From>, ir::number_in_t<To>, std::intmax_t>;
+  auto& a = ir::current_arena();
+  const ir::type* const t = ir::describe<Number>();
+  const auto number = [&](std::int64_t n) {
+    const auto v = static_cast<Number>(n);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &v, sizeof v);
+    return a.put(ir::op::literal, t, {}, bits);
+  };
+  if constexpr (ratio::num != 1 || ratio::den != 1) x = ir::make_cast(a, x, t);
+  if constexpr (ratio::num != 1) x = a.put(ir::op::mul, t, {x, number(ratio::num)});
+  if constexpr (ratio::den != 1) x = a.put(ir::op::div, t, {x, number(ratio::den)});
+  return ir::make_cast(a, x, ir::describe<To>());
+}
 // a as a value of type T; literals are converted at once.
 template <class T, operand A> const ir::node* node_as(const A& a) {
   if constexpr (too_wide<T>) give_up_wide_value();
+  else if constexpr (ir::ticking<T> && ir::ticking<value_of_t<A>> && !std::is_same_v<T, value_of_t<A>>) {
+    if constexpr (symbolic<A>) return rescaled<T, value_of_t<A>>(a.get());
+    else return literal(T(a));
+  }
   else if constexpr (arithmetic<A> && arithmetic<T>) return literal(static_cast<T>(a));
   else if constexpr (std::is_same_v<A, char> && std::is_same_v<T, std::string>) return literal(std::string(1, a));
   else if constexpr (std::is_same_v<T, std::string> && !std::is_same_v<value_of_t<A>, std::string>)
@@ -90,6 +112,9 @@ template <class A, class B> const ir::node* compared(ir::op what, const A& a, co
   using VB = value_of_t<B>;
   static_assert(requires(VA x, VB y) { x == y; }, "query: these two types cannot be compared; use query::cast<T>(x)");
   if constexpr (arithmetic<VA> && arithmetic<VB>) {
+    using C = std::common_type_t<VA, VB>;
+    return binary(what, ir::describe<bool>(), node_as<C>(a), node_as<C>(b));
+  } else if constexpr (ir::ticking<VA> && ir::ticking<VB>) {
     using C = std::common_type_t<VA, VB>;
     return binary(what, ir::describe<bool>(), node_as<C>(a), node_as<C>(b));
   } else {
@@ -150,7 +175,7 @@ struct from_node {
 
 }  // namespace detail
 
-// T: an arithmetic type, an enum or std::string.
+// T: an arithmetic type, an enum, a time, a duration or std::string.
 template <class T> class expr : public detail::convertible<T> {
  public:
   using value_type = T;
@@ -198,6 +223,16 @@ template <class T> class expr : public detail::convertible<T> {
     expr old = *this;
     --*this;
     return old;
+  }
+
+  // The members of std::chrono's durations and times that trace.
+  auto count() const requires ir::duration<T> {
+    using Number = ir::number_in_t<T>;
+    return expr<Number>(detail::from_node{ir::make_cast(ir::current_arena(), this->node_, ir::describe<Number>())});
+  }
+  auto time_since_epoch() const requires ir::time_point<T> {
+    using Duration = typename T::duration;
+    return expr<Duration>(detail::from_node{ir::make_cast(ir::current_arena(), this->node_, ir::describe<Duration>())});
   }
 
   // The members of std::string that trace.
@@ -287,11 +322,31 @@ template <class R, class... X> auto wrap_like(const ir::node* n) {
 }
 }  // namespace detail
 
+namespace detail {
+[[noreturn]] inline void calculated_with_part() {
+  ir::give_up(
+      "arithmetic with a std::chrono::year, month or day: calculate with query::year_of(t), month_of(t) and day_of(t), which are int");
+}
+// What both sides of an operator become, beside an operand of the other type that they meet; R: the operator's result. A time and a
+// duration meet in the unit of R; what multiplies a duration is a number.
+template <class A, class B, class R> struct side { using type = R; };
+template <class A, class B, class R> requires(ir::ticking<A> && ir::ticking<B>) struct side<A, B, R> {
+  using common = std::common_type_t<ir::duration_in_t<A>, ir::duration_in_t<B>>;
+  using type = ir::with_duration_t<A, common>;
+};
+template <class A, class B, class R> requires(ir::ticking<R> && !ir::ticking<A>) struct side<A, B, R> { using type = ir::number_in_t<R>; };
+}  // namespace detail
+
 // Results have the type of the native operator; operands are cast to it first.
 #define QUERY_DETAIL_ARITHMETIC(sign, name)                                                                     \
   template <class A, class B> requires detail::mixed<A, B> auto operator sign(const A& a, const B& b) {       \
-    using R = decltype(std::declval<detail::value_of_t<A>>() sign std::declval<detail::value_of_t<B>>());       \
-    return detail::wrap_like<R, A, B>(detail::binary(ir::op::name, ir::describe<R>(), detail::node_as<R>(a), detail::node_as<R>(b))); \
+    using VA = detail::value_of_t<A>;                                                                           \
+    using VB = detail::value_of_t<B>;                                                                           \
+    using R = decltype(std::declval<VA>() sign std::declval<VB>());                                             \
+    if constexpr (ir::date_part<VA> || ir::date_part<VB>) detail::calculated_with_part();                       \
+    return detail::wrap_like<R, A, B>(detail::binary(ir::op::name, ir::describe<R>(),                           \
+                                                     detail::node_as<typename detail::side<VA, VB, R>::type>(a), \
+                                                     detail::node_as<typename detail::side<VB, VA, R>::type>(b))); \
   }
 QUERY_DETAIL_ARITHMETIC(+, add)
 QUERY_DETAIL_ARITHMETIC(-, sub)
@@ -345,6 +400,10 @@ template <detail::symbolic A> requires detail::arithmetic<detail::value_of_t<A>>
 template <detail::symbolic A> requires detail::arithmetic<detail::value_of_t<A>> auto operator+(const A& a) {
   using R = decltype(+detail::value_of_t<A>{});
   return detail::wrap_like<R, A>(detail::node_as<R>(a));
+}
+template <detail::symbolic A> requires ir::duration<detail::value_of_t<A>> auto operator-(const A& a) {
+  using R = detail::value_of_t<A>;
+  return detail::wrap_like<R, A>(ir::current_arena().put(ir::op::negate, ir::describe<R>(), {a.get()}));
 }
 template <detail::symbolic A> requires std::integral<detail::value_of_t<A>> auto operator~(const A& a) {
   using R = decltype(~detail::value_of_t<A>{});

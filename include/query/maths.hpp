@@ -103,17 +103,18 @@ QUERY_DETAIL_MATHS(isnan) QUERY_DETAIL_MATHS(isinf) QUERY_DETAIL_MATHS(isfinite)
 #define QUERY_DETAIL_MATHS(function) \
   template <detail::numeric A, detail::numeric B> auto function(A a, B b) { return detail::function##_fn{}(a, b); }
 QUERY_DETAIL_MATHS(pow) QUERY_DETAIL_MATHS(atan2) QUERY_DETAIL_MATHS(fmod) QUERY_DETAIL_MATHS(hypot) QUERY_DETAIL_MATHS(copysign)
-QUERY_DETAIL_MATHS(min) QUERY_DETAIL_MATHS(max)
 #undef QUERY_DETAIL_MATHS
+template <detail::ranked A, detail::ranked B> auto min(A a, B b) { return detail::min_fn{}(a, b); }
+template <detail::ranked A, detail::ranked B> auto max(A a, B b) { return detail::max_fn{}(a, b); }
 
 template <detail::numeric A, detail::numeric B, detail::numeric C> auto fma(A a, B b, C c) { return detail::fma_fn{}(a, b, c); }
-template <detail::numeric A, detail::numeric B, detail::numeric... C>
+template <detail::ranked A, detail::ranked B, detail::ranked... C>
 requires(sizeof...(C) > 0) auto min(A a, B b, C... c) { return query::min(query::min(a, b), c...); }
-template <detail::numeric A, detail::numeric B, detail::numeric... C>
+template <detail::ranked A, detail::ranked B, detail::ranked... C>
 requires(sizeof...(C) > 0) auto max(A a, B b, C... c) { return query::max(query::max(a, b), c...); }
 
 // x, but at least `low` and at most `high`, in their common type.
-template <detail::numeric X, detail::numeric L, detail::numeric H> auto clamp(X x, L low, H high) {
+template <detail::ranked X, detail::ranked L, detail::ranked H> auto clamp(X x, L low, H high) {
   return query::min(query::max(x, low), high);
 }
 

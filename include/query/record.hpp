@@ -4,7 +4,8 @@
 //   QUERY_RECORD(Trade, symbol, price, qty);
 //
 // Write it in the namespace of the struct, right after it, with every field in declaration order. Field types: integers,
-// float, double, bool, enums, std::array of those, std::string, std::optional, nested records, std::vector.
+// float, double, bool, enums, times, durations and dates of std::chrono, std::array of those, std::string, std::optional, nested records,
+// std::vector.
 // A struct template needs an alias: `using P3 = Point<3>; QUERY_RECORD(P3, x);`. A record must be a plain aggregate at
 // namespace scope, without base classes. At most 256 fields. A record with members
 // that lambdas may call: members.hpp.
@@ -17,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <query/detail/date_record.hpp>
 #include <query/detail/record_check.hpp>
 
 namespace query {
@@ -31,8 +33,6 @@ template <record T> using row_view = typename meta<T>::template shape<as_referen
 
 namespace detail {
 
-// What a shape was made with; of shapes with members (members.hpp) too, which derive from the fields.
-template <template <class> class W> struct row_form {};
 template <class X, template <class> class W> inline constexpr bool has_form = false;
 template <class X, template <class> class W> requires requires { typename X::query_form; }
 inline constexpr bool has_form<X, W> = std::is_same_v<typename X::query_form, row_form<W>>;
@@ -84,8 +84,8 @@ struct with_members<T, Fields> { using type = typename T::template query_members
                 "QUERY_RECORD(" #T "): the struct has no field '" #f "'");                                            \
   static_assert(!facts::named QUERY_DETAIL_OR_HOLDS(f),                                                               \
                 "QUERY_RECORD(" #T "): field '" #f "' has a type that a record cannot hold. Text is a std::string; other fields are " \
-                "numbers of at most 64 bits, enums, std::array, std::optional, std::vector (not of bool), tuples, and structs with " \
-                "a QUERY_RECORD of their own above. Rows without a QUERY_RECORD run natively");
+                "numbers of at most 64 bits, enums, times, durations and dates of std::chrono, std::array, std::optional, std::vector " \
+                "(not of bool), tuples, and structs with a QUERY_RECORD of their own above. Rows without a QUERY_RECORD run natively");
 #define QUERY_DETAIL_OR_HOLDS(f) || (true QUERY_DETAIL_HOLDS(, f))
 #define QUERY_DETAIL_MADE(T, f)                                                                                       \
   static_assert(query_fits || names[query_field] != #f,                                                               \

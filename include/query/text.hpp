@@ -37,7 +37,8 @@ struct text_argument {
   std::uint64_t bits = 0;
   std::string text;
 };
-template <class X> concept text_value = std::is_arithmetic_v<X> || std::is_enum_v<X> || std::is_convertible_v<const X&, std::string_view>;
+template <class X> concept text_value = std::is_arithmetic_v<X> || std::is_enum_v<X> || ir::counted<X> ||
+                                           std::is_convertible_v<const X&, std::string_view>;
 template <text_value X> text_argument argument_of(const X& x) {
   text_argument a;
   if constexpr (std::is_convertible_v<const X&, std::string_view>) {

@@ -390,6 +390,7 @@ template <bool Writes> class plan_archive {
     value(f.format);
     values(o.delimiter, o.header, o.quote, o.trim);
     text(o.null_text);
+    text(o.time_format);
     list(o.columns, [&](csv_column& c) {
       text(c.field);
       text(c.column);

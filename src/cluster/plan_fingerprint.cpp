@@ -192,6 +192,7 @@ class fingerprinting {
         for (const char c : {file.options.delimiter, file.options.quote}) query_.put(static_cast<std::uint64_t>(c));
         for (const bool b : {file.options.header, file.options.trim}) query_.put(std::uint64_t{b});
         query_.put(file.options.null_text);
+        query_.put(file.options.time_format);
         for (const csv_column& c : file.options.columns) {
           query_.put(c.field);
           query_.put(c.column);

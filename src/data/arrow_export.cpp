@@ -13,6 +13,8 @@
 #include <query/arrow.hpp>
 #include <query/detail/failure.hpp>
 
+#include "ir/time_text.hpp"
+
 namespace query::data {
 
 namespace {
@@ -33,7 +35,26 @@ void release_schema(ArrowSchema* s) {
   delete memory;
 }
 
+// Bytes of a number of the column, where they are not those of the value; 0: they are.
+std::size_t other_width(const ir::type* t, std::string_view format) {
+  if (format == "tdD") return t->k == ir::kind::i32 ? 0 : sizeof(std::int32_t);
+  return format.size() > 1 && (format[1] == 's' || format[1] == 'D') && t->size != sizeof(std::int64_t) ? sizeof(std::int64_t) : 0;
+}
+// Of times and durations that Arrow has; else empty.
+std::string time_format_of(const ir::type* t) {
+  const ir::unit& u = t->counts;
+  if (u.what == ir::unit::of::date) return "tdD";
+  if (!u.ticks() || !ir::is_signed_integer(t->k)) return {};
+  const bool time = u.what == ir::unit::of::time;
+  if (time && u.num == 86'400 && u.den == 1) return "tdD";
+  if (u.num != 1) return {};
+  const char unit = u.den == 1 ? 's' : u.den == 1'000 ? 'm' : u.den == 1'000'000 ? 'u' : u.den == 1'000'000'000 ? 'n' : '\0';
+  if (unit == '\0') return {};
+  return std::string(time ? "ts" : "tD") + unit + (time ? ":UTC" : "");
+}
+
 std::string format_of(const ir::type* t) {
+  if (std::string times = time_format_of(t); !times.empty()) return times;
   switch (t->k) {
     case ir::kind::boolean: return "b";
     case ir::kind::string: return "vu";
@@ -54,7 +75,10 @@ void describe(const ir::type* t, std::string_view name, ArrowSchema& to) {
   const ir::type* const of = t->k == ir::kind::optional ? t->element : t;
   if (of->k == ir::kind::optional) throw user_error("query: to_arrow: an optional of an optional has no Arrow type: " + std::string(name));
   const bool nests = of->k == ir::kind::list || of->k == ir::kind::array;
-  memory->children.resize(of->k == ir::kind::record ? of->field_list.size() : nests ? 1 : 0, ArrowSchema{});
+  memory->children.resize(of->k == ir::kind::record && of->counts.what != ir::unit::of::date ? of->field_list.size()
+                          : nests                                                            ? 1
+                                                                                             : 0,
+                          ArrowSchema{});
   for (ArrowSchema& c : memory->children) memory->pointers.push_back(&c);
   to = {memory->format.c_str(), memory->name.c_str(), nullptr, t->k == ir::kind::optional ? ARROW_FLAG_NULLABLE : 0,
         static_cast<std::int64_t>(memory->children.size()), memory->pointers.empty() ? nullptr : memory->pointers.data(), nullptr,
@@ -126,6 +150,16 @@ class array_builder {
   std::size_t n_, nulls_ = 0;
 };
 
+std::int64_t signed_at(ir::kind k, const void* from) {
+  const auto as = [&]<class T>(T n) {
+    std::memcpy(&n, from, sizeof n);
+    return std::int64_t{n};
+  };
+  return k == ir::kind::i8    ? as(std::int8_t{})
+         : k == ir::kind::i16 ? as(std::int16_t{})
+         : k == ir::kind::i32 ? as(std::int32_t{})
+                              : as(std::int64_t{});
+}
 void set_bit(void* bits, std::size_t i) {
   auto& byte = static_cast<unsigned char*>(bits)[i / 8];
   byte = static_cast<unsigned char>(byte | 1u << (i % 8));
@@ -176,6 +210,30 @@ template <class StringAt> void add_views(array_builder& to, std::size_t n, Strin
 }
 static_assert(sizeof(std::size_t) == sizeof(std::int64_t));
 
+// Times and dates that Arrow has in another width.
+template <class To> void add_numbers(array_builder& to, const ir::type* t, const std::vector<const void*>& values) {
+  auto* const numbers = static_cast<std::byte*>(to.add(values.size() * sizeof(To)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i]) continue;
+    std::int64_t n = 0;
+    const bool there = t->counts.what == ir::unit::of::date ? ir::days_of_date(values[i], n) : (n = signed_at(t->k, values[i]), true);
+    const auto number = static_cast<To>(n);
+    if (!there || number != n)
+      throw user_error("query: to_arrow: a value of type " + std::string(t->name) + " is no date that Arrow holds");
+    std::memcpy(numbers + i * sizeof number, &number, sizeof number);
+  }
+}
+bool export_other_width(const ir::type* t, const std::vector<const void*>& values, const chunks& shared, ArrowArray& to) {
+  const std::size_t width = other_width(t, time_format_of(t));
+  if (width == 0) return false;
+  array_builder a(shared, values.size(), 0);
+  a.share(nullptr);
+  if (width == sizeof(std::int32_t)) add_numbers<std::int32_t>(a, t, values);
+  else add_numbers<std::int64_t>(a, t, values);
+  a.finish(to);
+  return true;
+}
+
 // Values of any type, by their addresses; null: a null, or a part of one.
 void export_values(const ir::type* t, const std::vector<const void*>& values, const chunks& shared, ArrowArray& to) {
   const std::size_t n = values.size();
@@ -196,6 +254,7 @@ void export_values(const ir::type* t, const std::vector<const void*>& values, co
     to.null_count = static_cast<std::int64_t>(nulls);
     return;
   }
+  if (export_other_width(t, values, shared, to)) return;
   const bool nests = t->k == ir::kind::list || t->k == ir::kind::array;
   array_builder a(shared, n, t->k == ir::kind::record ? t->field_list.size() : nests ? 1 : 0);
   a.share(nullptr);  // no nulls
@@ -247,6 +306,7 @@ void export_values(const ir::type* t, const std::vector<const void*>& values, co
 
 // Numbers, and arrays of them: the bytes of both are the same.
 bool is_flat(const ir::type* t) {
+  if (other_width(t, time_format_of(t)) != 0) return false;
   return t->k == ir::kind::array ? is_flat(t->element) : t->k != ir::kind::boolean && ir::is_arithmetic(t->k);
 }
 void share_flat(const ir::type* t, const void* values, std::size_t n, const chunks& shared, ArrowArray& to) {

@@ -21,7 +21,11 @@ constexpr number_format numbers[] = {
 struct plain_format {
   std::string_view format, name;
   ir::kind kind = ir::kind::opaque;  // of the integer that a time is kept in
+  ir::unit counts = {};              // and what it counts
 };
+constexpr ir::unit time_in(std::int64_t num, std::int64_t den) { return {ir::unit::of::time, num, den}; }
+constexpr ir::unit duration_in(std::int64_t den) { return {ir::unit::of::duration, 1, den}; }
+constexpr std::int64_t milli = 1'000, micro = 1'000'000, nano = 1'000'000'000;
 // By the beginning of the format: units and zones follow.
 constexpr plain_format others[] = {
     {"n", "null"},
@@ -35,20 +39,20 @@ constexpr plain_format others[] = {
     {"vz", "binary_view"},
     {"w:", "fixed_size_binary"},
     {"d:", "decimal"},
-    {"tdD", "date32", ir::kind::i32},
-    {"tdm", "date64", ir::kind::i64},
-    {"tts", "time32[s]", ir::kind::i32},
-    {"ttm", "time32[ms]", ir::kind::i32},
-    {"ttu", "time64[us]", ir::kind::i64},
-    {"ttn", "time64[ns]", ir::kind::i64},
-    {"tss:", "timestamp[s]", ir::kind::i64},
-    {"tsm:", "timestamp[ms]", ir::kind::i64},
-    {"tsu:", "timestamp[us]", ir::kind::i64},
-    {"tsn:", "timestamp[ns]", ir::kind::i64},
-    {"tDs", "duration[s]", ir::kind::i64},
-    {"tDm", "duration[ms]", ir::kind::i64},
-    {"tDu", "duration[us]", ir::kind::i64},
-    {"tDn", "duration[ns]", ir::kind::i64},
+    {"tdD", "date32", ir::kind::i32, time_in(86'400, 1)},
+    {"tdm", "date64", ir::kind::i64, time_in(1, milli)},
+    {"tts", "time32[s]", ir::kind::i32, duration_in(1)},
+    {"ttm", "time32[ms]", ir::kind::i32, duration_in(milli)},
+    {"ttu", "time64[us]", ir::kind::i64, duration_in(micro)},
+    {"ttn", "time64[ns]", ir::kind::i64, duration_in(nano)},
+    {"tss:", "timestamp[s]", ir::kind::i64, time_in(1, 1)},
+    {"tsm:", "timestamp[ms]", ir::kind::i64, time_in(1, milli)},
+    {"tsu:", "timestamp[us]", ir::kind::i64, time_in(1, micro)},
+    {"tsn:", "timestamp[ns]", ir::kind::i64, time_in(1, nano)},
+    {"tDs", "duration[s]", ir::kind::i64, duration_in(1)},
+    {"tDm", "duration[ms]", ir::kind::i64, duration_in(milli)},
+    {"tDu", "duration[us]", ir::kind::i64, duration_in(micro)},
+    {"tDn", "duration[ns]", ir::kind::i64, duration_in(nano)},
     {"ti", "interval"},
     {"+s", "struct"},
     {"+l", "list"},
@@ -80,6 +84,8 @@ std::size_t count_of(std::string_view format) {  // "+w:3"
 }
 
 std::string_view advice(const ir::type* t, std::string_view format) {
+  if (const plain_format* const p = plain_of(format); p && p->counts.ticks() && (t->counts.ticks() || t->counts.what == ir::unit::of::date))
+    return "; give the field the column's unit and 64 bits, as std::chrono::sys_time<std::chrono::milliseconds> has for timestamp[ms]";
   const number_format* const n = number_of(format);
   if (ir::is_arithmetic(t->k) && n) return "; give the field the column's type, or cast the column";
   return "";
@@ -152,6 +158,19 @@ arrow_values match_types(const ir::type* t, const ArrowSchema& s, const std::str
   }
   if (format == "n") {
     v.layout = arrow_layout::null;
+    return v;
+  }
+  if (of->counts.what == ir::unit::of::date) {
+    if (format != "tdD") mismatch(t, s, field);
+    v.layout = arrow_layout::date;
+    v.width = sizeof(std::int32_t);
+    return v;
+  }
+  if (of->counts.ticks() && !(number && number->kind == of->k)) {
+    const bool wide = of->k == ir::kind::i64;
+    if (!plain || plain->counts != of->counts || (plain->kind != of->k && !wide)) mismatch(t, s, field);
+    v.layout = plain->kind == of->k ? arrow_layout::fixed : arrow_layout::widened;
+    v.width = plain->kind == ir::kind::i32 ? sizeof(std::int32_t) : sizeof(std::int64_t);
     return v;
   }
   switch (of->k) {

@@ -19,6 +19,8 @@ enum class arrow_layout : std::uint8_t {
   null,         // every value
   bits,         // bool
   fixed,        // numbers, as they lie in memory
+  widened,      // a date or a time of 32 bits that becomes one of 64
+  date,         // days of 32 bits that become a year_month_day
   text,         // offsets of 32 bits, characters
   large_text,   // offsets of 64 bits
   text_view,    // 16 bytes each: the characters, or where they are
@@ -33,7 +35,7 @@ struct arrow_values {
   arrow_layout layout = arrow_layout::null;
   const ir::type* type = nullptr;      // what a value becomes
   const ir::type* optional = nullptr;  // of that type: where nulls may be
-  std::size_t width = 0;               // fixed, dictionary: bytes of a number
+  std::size_t width = 0;               // fixed, widened, date, dictionary: bytes of a number
   bool is_signed = false;              // dictionary: its numbers
   std::size_t count = 0;               // fixed_list
   std::vector<arrow_values> children;  // one a field; of a list the element's; of a dictionary the values'

@@ -5,6 +5,10 @@
 #include <cstring>
 #include <string>
 
+#include <query/detail/failure.hpp>
+
+#include "ir/time_text.hpp"
+
 namespace query::data {
 
 namespace {
@@ -102,6 +106,18 @@ void convert_present(const arrow_values& v, const ArrowArray& a, std::int64_t at
       for (std::int64_t i = 0; i < n; ++i, from += v.width, to += stride) std::memcpy(to, from, v.width);
       return;
     }
+    case arrow_layout::widened:
+      for (std::int64_t i = 0; i < n; ++i, to += stride) {
+        const std::int64_t wide = value_of<std::int32_t>(a.buffers[1], at + i);
+        std::memcpy(to, &wide, sizeof wide);
+      }
+      return;
+    case arrow_layout::date:
+      for (std::int64_t i = 0; i < n; ++i, to += stride)
+        if (!ir::date_of_days(value_of<std::int32_t>(a.buffers[1], at + i), to))
+          throw detail::unplaced_error("from_arrow: field '" + v.field +
+                                       "' is a year_month_day, and the Arrow column has dates outside its years");
+      return;
     case arrow_layout::text:
     case arrow_layout::large_text:
     case arrow_layout::text_view:

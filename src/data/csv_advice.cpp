@@ -7,6 +7,7 @@
 #include "data/csv_field.hpp"
 #include "data/csv_value.hpp"
 #include "data/format_value.hpp"
+#include "ir/time_text.hpp"
 
 namespace query::data {
 namespace {
@@ -84,6 +85,9 @@ std::string advice_for_value(const ir::type* type, std::string_view text) {
     return ".trim = true drops the blanks";
   if (is_letter(type)) return "a char is one letter: read it as a std::string";
   if (type->k == ir::kind::boolean) return or_as_text("a bool is true, false, t, f, 1 or 0");
+  if (type->counts.what == ir::unit::of::duration) return or_as_text("a duration is a count of its unit, or as in PT1H30M");
+  if (ir::is_time_text(type))
+    return or_as_text("a time is as in 2024-02-29T13:45:00, without more digits than its type counts; for another format: .time_format");
   if (type->is_enum) return or_as_text("an enum is an integer in a file");
   if (!ir::is_floating(type->k))
     if (const char* holds = type_that_holds(text)) return std::string("make the field a ") + holds;

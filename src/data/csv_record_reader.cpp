@@ -7,11 +7,12 @@
 #include "data/csv_advice.hpp"
 #include "data/csv_value.hpp"
 #include "data/format_value.hpp"
+#include "ir/time_text.hpp"
 
 namespace query::data {
 namespace {
 
-bool scalar(const ir::type* t) { return ir::is_arithmetic(t->k) || t->k == ir::kind::string; }
+bool scalar(const ir::type* t) { return ir::is_arithmetic(t->k) || t->k == ir::kind::string || ir::is_time_text(t); }
 
 std::string quoted(std::string_view text) { return "'" + cut_text(printable(text.substr(0, 400)), 40) + "'"; }
 
@@ -94,7 +95,7 @@ bool record_reader::convert(const leaf_column& leaf, std::string_view raw, void*
   } else if (!null_is_empty_ && bare && text == options_.null_text) {
     return wrong_value(leaf, raw, text, false);
   }
-  const parsed result = parse_scalar(type, text, to);
+  const parsed result = parse_scalar(type, text, to, options_.time_format);
   if (result == parsed::ok) return true;
   if (leaf.optional() && text == options_.null_text) {  // by a program that puts everything in quotes
     leaf.of->get.reset(static_cast<std::byte*>(row) + leaf.offset);

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <type_traits>
 
+#include "ir/time_text.hpp"
+
 namespace query::data {
 namespace {
 
@@ -107,7 +109,14 @@ template <class T> void append_number(std::string& out, const void* from) {
 
 }  // namespace
 
-parsed parse_scalar(const ir::type* type, std::string_view text, void* to) {
+parsed parse_scalar(const ir::type* type, std::string_view text, void* to, std::string_view time_format) {
+  if (ir::is_time_text(type)) {
+    switch (ir::parse_counted(type, text, time_format, to)) {
+      case ir::text_of_time::ok: return parsed::ok;
+      case ir::text_of_time::malformed: return parsed::malformed;
+      case ir::text_of_time::out_of_range: return parsed::out_of_range;
+    }
+  }
   if (is_letter(type)) return parse_letter(text, to);
   switch (type->k) {
     case ir::kind::boolean: return parse_at<bool>(text, to);
@@ -126,7 +135,8 @@ parsed parse_scalar(const ir::type* type, std::string_view text, void* to) {
   }
 }
 
-void append_scalar(std::string& out, const ir::type* type, const void* from) {
+void append_scalar(std::string& out, const ir::type* type, const void* from, std::string_view time_format) {
+  if (ir::is_time_text(type)) return ir::append_counted(out, type, from, time_format);
   if (is_letter(type)) {
     out += *static_cast<const char*>(from);
     return;

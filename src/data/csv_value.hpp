@@ -14,11 +14,12 @@ namespace query::data {
 
 enum class parsed : unsigned char { ok, malformed, out_of_range };
 
-// Writes the value at `to`; the whole text must be the value. Kinds: arithmetic and string.
-parsed parse_scalar(const ir::type* type, std::string_view text, void* to);
+// Writes the value at `to`; the whole text must be the value. Kinds: arithmetic and string, and dates.
+// time_format: of times and dates (csv_options).
+parsed parse_scalar(const ir::type* type, std::string_view text, void* to, std::string_view time_format = {});
 
-// Appends the value at `from`. Kinds: arithmetic; bool as true or false.
-void append_scalar(std::string& out, const ir::type* type, const void* from);
+// Appends the value at `from`. Kinds: arithmetic, and dates; bool as true or false.
+void append_scalar(std::string& out, const ir::type* type, const void* from, std::string_view time_format = {});
 
 // Is it a char? It is an i8 (or u8) to all but text.
 inline bool is_letter(const ir::type* type) { return type->size == 1 && !type->is_enum && type->name == "char"; }

@@ -5,6 +5,7 @@
 #include "data/csv_field.hpp"
 #include "data/csv_record_reader.hpp"
 #include "data/csv_value.hpp"
+#include "ir/time_text.hpp"
 
 namespace query::data {
 namespace {
@@ -60,7 +61,13 @@ void csv_writer::append_value(std::string& text, const leaf_column& leaf, const 
     return;
   }
   const std::size_t before = text.size();
-  append_scalar(text, type, value);
+  append_scalar(text, type, value, options_.time_format);
+  if (!options_.time_format.empty() && ir::is_time_text(type)) {  // which may hold anything
+    const std::string formatted = text.substr(before);
+    text.resize(before);
+    append_field(text, formatted, options_, formatted == options_.null_text);
+    return;
+  }
   if (options_.null_text.empty() || std::string_view(text).substr(before) != options_.null_text) return;
   text.resize(before);
   append_field(text, options_.null_text, options_, true);

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "data/csv_value.hpp"
+#include "ir/time_text.hpp"
 
 namespace query::data {
 namespace {
@@ -95,6 +96,7 @@ std::string format_value(const ir::type* type, const void* value, int digits) {
 }
 
 void append_value(std::string& out, const ir::type* type, const void* value, int digits) {
+  if (ir::is_time_text(type)) return append_scalar(out, type, value);
   switch (type->k) {
     case ir::kind::string: append_quoted(out, *static_cast<const std::string*>(value)); return;
     case ir::kind::f32:

@@ -7,14 +7,15 @@ namespace {
 
 void add_leaves(std::vector<leaf_column>& out, table_column column) {
   const ir::type* t = column.of;
-  if (t->k == ir::kind::record) {
+  const auto opens = [](const ir::type* x) { return x->k == ir::kind::record && x->counts.what != ir::unit::of::date; };
+  if (opens(t)) {
     for (const ir::field& f : t->fields())
       add_leaves(out, {column.name + "." + std::string(f.name), f.of, column.offset + f.offset, column.top_field, column.within});
   } else if (t->k == ir::kind::array) {
     for (std::size_t i = 0; i < t->count; ++i)
       add_leaves(out, {column.name + "_" + std::to_string(i), t->element, column.offset + i * t->element->size, column.top_field,
                        column.within});
-  } else if (t->k == ir::kind::optional && t->element->k == ir::kind::record) {
+  } else if (t->k == ir::kind::optional && opens(t->element)) {
     column.within.push_back({t, column.offset});
     add_leaves(out, {std::move(column.name), t->element, 0, column.top_field, std::move(column.within)});
   } else {
@@ -26,7 +27,7 @@ void add_leaves(std::vector<leaf_column>& out, table_column column) {
 
 std::vector<leaf_column> leaf_columns(const ir::type* row) {
   std::vector<leaf_column> leaves;
-  if (row->k != ir::kind::record) {
+  if (row->k != ir::kind::record || row->counts.what == ir::unit::of::date) {
     add_leaves(leaves, {"value", row, 0, 0, {}});
     return leaves;
   }

@@ -16,6 +16,7 @@
 #include "data/csv_value.hpp"
 #include "data/format_value.hpp"
 #include "data/leaf_columns.hpp"
+#include "ir/time_text.hpp"
 
 namespace query::data {
 namespace {
@@ -121,6 +122,7 @@ std::vector<column_summary> summarise(const ir::type* row, const void* rows, std
       case ir::kind::string: run(std::type_identity<std::string_view>{}); break;
       default: for_each_value(leaf, row, rows, n, [&](const void*) { ++c.count; });
     }
+    if (ir::is_time_text(leaf.value_type())) c.mean = c.stddev = std::nullopt;  // they would be counts
     c.nulls = n - c.count;
     result.push_back(std::move(c));
   }

@@ -28,7 +28,8 @@ struct opened {
 void open(std::vector<opened>& out, table_column part) {
   const ir::type* inside = part.of;
   while (inside->k == ir::kind::optional) inside = inside->element;
-  if (inside->k != ir::kind::record || inside->fields().empty()) return out.push_back({std::move(part), {}});
+  const bool opens = inside->k == ir::kind::record && !inside->fields().empty() && inside->counts.what != ir::unit::of::date;
+  if (!opens) return out.push_back({std::move(part), {}});
   for (; part.of->k == ir::kind::optional; part.of = part.of->element, part.offset = 0) part.within.push_back({part.of, part.offset});
   for (const ir::field& f : inside->fields()) {
     if (is_tuple(inside)) open(out, part_of(part, f));

@@ -45,7 +45,9 @@ kind kind_of_mean_sum(kind of) { return of == kind::i64 || of == kind::u64 ? kin
 namespace {
 
 // std::int64_t has two names in C++, with a description each.
-bool same(const type* a, const type* b) { return a == b || (a && b && is_arithmetic(a->k) && a->k == b->k && a->is_enum == b->is_enum); }
+bool same(const type* a, const type* b) {
+  return a == b || (a && b && is_arithmetic(a->k) && a->k == b->k && a->is_enum == b->is_enum && a->counts == b->counts);
+}
 
 // Is `result` what `plain` describes, or an optional of it where values may be missing?
 template <class Test> bool is_perhaps(const type* result, bool nullable, Test plain) {

@@ -112,7 +112,8 @@ const node* make_select(arena& a, const node* c, const node* x, const node* y) {
 const node* make_cast(arena& a, const node* x, const type* to) {
   if (x->type == to) return x;
   // int, long and long long of one width are one value in two names.
-  if (x->what == op::literal && x->type->k == to->k && x->type->is_enum == to->is_enum && is_arithmetic(to->k))
+  if (x->what == op::literal && x->type->k == to->k && x->type->is_enum == to->is_enum && x->type->counts == to->counts &&
+      is_arithmetic(to->k))
     return a.put(op::literal, to, {}, x->bits);
   return a.put(op::cast, to, {x});
 }

@@ -12,7 +12,7 @@
 namespace query::ir {
 namespace {
 
-constexpr std::uint32_t magic = 0x31524951;  // "QIR1"
+constexpr std::uint32_t magic = 0x32524951;  // "QIR2"
 constexpr std::uint32_t none = ~std::uint32_t{0};
 
 [[noreturn]] void bad(const std::string& why) { throw std::runtime_error("deserialise: " + why); }
@@ -37,6 +37,7 @@ class writer {
     for (const type* t : types_) {
       archive_(static_cast<std::uint8_t>(t->k), static_cast<std::uint8_t>(t->is_enum), static_cast<std::uint8_t>(t->trivial),
                std::uint64_t{t->size}, std::uint64_t{t->align}, number(t->element), std::uint64_t{t->count});
+      archive_(static_cast<std::uint8_t>(t->counts.what), t->counts.num, t->counts.den);
       text(t->name);
       archive_(static_cast<std::uint32_t>(t->field_list.size()));
       for (const field& f : t->fields()) {
@@ -227,6 +228,10 @@ class reader {
     t.align = get<std::uint64_t>();
     t.element = type_at(get<std::uint32_t>());
     t.count = get<std::uint64_t>();
+    const auto what = get<std::uint8_t>();
+    if (what > static_cast<std::uint8_t>(unit::of::date)) bad("unknown unit of type");
+    t.counts = {static_cast<unit::of>(what), get<std::int64_t>(), get<std::int64_t>()};
+    if (t.counts.ticks() && (t.counts.num <= 0 || t.counts.den <= 0)) bad("a unit that is no length of time");
     t.name = names_.emplace_back(text());
     const std::uint32_t fields = count(16);
     for (std::uint32_t i = 0; i < fields; ++i) {

@@ -2,6 +2,7 @@
 //
 // Shared nodes are written wherever they are used, so the text is cut where it gets too deep or too long.
 #include <ir/analysis.hpp>
+#include <ir/time_text.hpp>
 #include <query/detail/node.hpp>
 
 #include <array>
@@ -82,6 +83,11 @@ std::string escaped(std::string_view text) {
 }
 
 std::string literal(const node* n) {
+  if (is_time_text(n->type)) {
+    std::string text;
+    append_counted(text, n->type, &n->bits, {});
+    return text;
+  }
   switch (n->type->k) {
     case kind::boolean: return (n->bits & 1) != 0 ? "true" : "false";
     case kind::i8: return number<std::int8_t>(n->bits);

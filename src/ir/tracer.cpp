@@ -49,6 +49,7 @@ void give_up(std::string reason) {
 namespace {
 // As C++ spells it; nothing for types without a short name.
 std::string_view spelled(const type* t) {
+  if (t->counts.what != unit::of::nothing) return t->name;
   if (t->is_enum) return "an enum";
   switch (t->k) {
     case kind::boolean: return "bool";

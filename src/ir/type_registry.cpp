@@ -78,6 +78,7 @@ bool is_described(const type& t) {
 bool same_layout(const type& a, const type& b) {
   if (&a == &b) return true;
   if (a.k != b.k || a.is_enum != b.is_enum || a.size != b.size || a.align != b.align || a.name != b.name || a.count != b.count ||
+      a.counts != b.counts ||
       a.field_list.size() != b.field_list.size() || (a.element == nullptr) != (b.element == nullptr))
     return false;
   if (a.element && !same_layout(*a.element, *b.element)) return false;
@@ -103,10 +104,12 @@ const type* type_registry::intern(const type& t, type_resolver resolve) {
     // An enum lives as its underlying type does.
     type plain = t;
     plain.is_enum = false;
+    plain.name = scalar_name(t.k);
     const type* under = built_in_type(plain);
     if (!under || under->size != t.size || under->align != t.align) bad("deserialise: impossible enum ", t);
     copy = *under;
     copy.is_enum = true;
+    copy.counts = t.counts;
   }
   copy.name = names_.emplace_back(t.name);
   for (field& f : copy.field_list) f.name = names_.emplace_back(f.name);

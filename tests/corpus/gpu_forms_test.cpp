@@ -24,7 +24,7 @@ constexpr std::size_t forms_of_program = 24;
 std::vector<form> traced_forms() {
   std::vector<form> v;
   for (auto batch : {corpus::branches, corpus::arithmetic, corpus::records_and_arrays, corpus::strings_and_nulls, corpus::nested, corpus::groups,
-                     corpus::library, corpus::black_boxes, corpus::members})
+                     corpus::library, corpus::black_boxes, corpus::members, corpus::times})
     for (form& f : batch())
       if (f.trace && f.expected == corpus::outcome::traced) v.push_back(std::move(f));
   return v;

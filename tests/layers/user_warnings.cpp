@@ -1,6 +1,7 @@
 // A user's program over many verbs, compiled with strict warnings as errors: what the public headers make of it must be clean too.
 #include <query/arrow.hpp>
 #include <query/query.hpp>
+#include <query/times.hpp>
 
 namespace user {
 

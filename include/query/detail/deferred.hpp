@@ -18,6 +18,8 @@ template <class... X> inline constexpr bool any_deferred = (deferred<X> || ...);
 template <class... X> inline constexpr bool any_symbolic = (symbolic<X> || ...);
 
 template <class X> concept numeric = deferred<X> || (operand<X> && std::is_arithmetic_v<value_of_t<X>>);
+// What min, max and clamp take: numbers, and times or durations.
+template <class X> concept ranked = numeric<X> || (operand<X> && ir::ticking<value_of_t<X>>);
 template <class X> concept numeric_value = numeric<X> && !deferred<X>;
 template <class X> concept textual = deferred<X> || (operand<X> && std::is_same_v<value_of_t<X>, std::string>);
 
@@ -28,6 +30,9 @@ requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>) struct common<A, B>
   using type = std::common_type_t<A, B>;
 };
 template <class A> requires(!std::is_arithmetic_v<A> && !ir::is_optional_v<A>) struct common<A, A> { using type = A; };
+template <class A, class B>
+requires(ir::ticking<A> && ir::ticking<B> && !std::is_same_v<A, B> && requires { typename std::common_type_t<A, B>; })
+struct common<A, B> { using type = std::common_type_t<A, B>; };
 template <class A, class B> requires requires { typename common<A, B>::type; }
 struct common<std::optional<A>, std::optional<B>> { using type = std::optional<typename common<A, B>::type>; };
 template <class A> requires(!std::is_arithmetic_v<A>) struct common<std::optional<A>, std::optional<A>> { using type = std::optional<A>; };
@@ -45,6 +50,7 @@ template <class A> requires(!ir::is_optional_v<A>) struct common<std::nullopt_t,
 template <class V, class T, bool Cut = true> constexpr bool storable() {
   if constexpr (std::is_same_v<stored_t<V>, T>) return true;  // a list of views becomes one of strings
   else if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<T>) return Cut || std::is_integral_v<V> || !std::is_integral_v<T>;
+  else if constexpr (ir::ticking<V> && ir::ticking<T>) return std::is_convertible_v<V, T>;
   else if constexpr (ir::is_optional_v<T>) {
     if constexpr (std::is_same_v<V, std::nullopt_t>) return true;
     else if constexpr (ir::is_optional_v<V>) return storable<typename V::value_type, typename T::value_type, Cut>();
@@ -74,6 +80,7 @@ template <class T, class X> const ir::node* node_of_type(const X& x, const made_
   auto& a = ir::current_arena();
   using V = held_t<X>;
   if constexpr (std::is_arithmetic_v<T>) return number_node<T>(x, must_fit);
+  else if constexpr (ir::ticking<T> && operand<X>) return node_as<T>(x);
   else if constexpr (std::is_same_v<V, std::nullopt_t>) return a.put(ir::op::null, ir::describe<T>());
   else if constexpr (ir::is_optional_v<T> && !ir::is_optional_v<V>)
     return a.put(ir::op::some, ir::describe<T>(), {node_of_type<typename T::value_type>(x, must_fit)});

@@ -10,11 +10,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
+
+#include <query/detail/chrono_types.hpp>
 
 namespace query::detail {
 
-template <class K> concept integer_key = (std::is_integral_v<K> || std::is_enum_v<K>) && sizeof(K) <= 8;
+template <class K> inline constexpr bool is_integer_key = (std::is_integral_v<K> || std::is_enum_v<K>) && sizeof(K) <= 8;
+template <ir::counted K> inline constexpr bool is_integer_key<K> = std::is_integral_v<ir::number_in_t<K>>;
+template <class K> concept integer_key = is_integer_key<K>;
 
 // Spreads a word over 64 bits: both halves of a 128-bit product, as in wyhash (Wang Yi, github.com/wangyi-fudan/wyhash).
 inline std::uint64_t hash_word(std::uint64_t x) {
@@ -52,7 +57,11 @@ struct known_keys {
  private:
   template <class K> static std::uint64_t widened(K key) {
     if constexpr (std::is_enum_v<K>) return widened(static_cast<std::underlying_type_t<K>>(key));
-    else if constexpr (std::is_signed_v<K>) return static_cast<std::uint64_t>(static_cast<std::int64_t>(key));
+    else if constexpr (ir::counted<K>) {
+      ir::number_in_t<K> number;
+      std::memcpy(&number, &key, sizeof number);
+      return widened(number);
+    } else if constexpr (std::is_signed_v<K>) return static_cast<std::uint64_t>(static_cast<std::int64_t>(key));
     else return key;
   }
 };

@@ -61,6 +61,19 @@ template <class R> [[noreturn]] R has_own_operator(const char* sign) {
   ir::give_up(std::string("the record has its own operator") + sign + ", which takes no traced row");
 }
 
+// Dates compare as records do: by year, month and day.
+template <class X> concept traced_date = is_twin_v<X> && ir::date<plain_operand_t<X>>;
+template <class A, class B> concept traced_dates = (traced_date<A> || traced_date<B>) && ir::date<plain_operand_t<A>> &&
+                                                   ir::date<plain_operand_t<B>>;
+#define QUERY_DETAIL_DATES(sign, name)                                                                                  \
+  template <class A, class B> requires traced_dates<A, B> bool operator sign(const A& a, const B& b) {                  \
+    return ir::decide(binary(ir::op::name, ir::describe<bool>(), to_node(a), to_node(b)));                              \
+  }
+QUERY_DETAIL_DATES(==, eq) QUERY_DETAIL_DATES(!=, ne) QUERY_DETAIL_DATES(<, lt)
+QUERY_DETAIL_DATES(<=, le) QUERY_DETAIL_DATES(>, gt) QUERY_DETAIL_DATES(>=, ge)
+#undef QUERY_DETAIL_DATES
+template <class T, class X> T plain_date(tag<T>, const X&) { became_plain<T>(); }
+
 // Found by argument-dependent lookup: the twins of records are templates over detail::to_twin. Return types are deduced:
 // clang 14 looks at a declared one before the constraint.
 #define QUERY_DETAIL_GIVE_UP(name, sign)                                                                                \
@@ -68,7 +81,7 @@ template <class R> [[noreturn]] R has_own_operator(const char* sign) {
                                                        query_own_operators::name<view_operand_t<A>, view_operand_t<B>>; \
   template <class A, class B> concept own_##name = (traced_record<A> || traced_record<B>) &&                            \
                                                    query_own_operators::name<plain_operand_t<A>, plain_operand_t<B>> && \
-                                                   !generic_##name<A, B>;                                               \
+                                                   !generic_##name<A, B> && !traced_dates<A, B>;                        \
   template <class A, class B> requires own_##name<A, B> auto operator sign(const A&, const B&) {                        \
     using R = decltype(std::declval<const plain_operand_t<A>&>() sign std::declval<const plain_operand_t<B>&>());       \
     return has_own_operator<given_up_t<R>>(#sign);                                                                      \

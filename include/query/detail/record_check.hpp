@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <query/detail/chrono_types.hpp>
+
 namespace query {
 
 template <class T> struct tag { using type = T; };
@@ -44,7 +46,8 @@ template <class T> concept plain_struct = complete<T> && std::is_aggregate_v<T> 
 
 // Shallow: what a nested record holds was asked at its own QUERY_RECORD. A row may hold a vector of its own kind.
 template <class F, class Row>
-inline constexpr bool holds = (std::is_arithmetic_v<F> && sizeof(F) <= 8) || std::is_enum_v<F> || std::is_same_v<F, Row> || record<F>;
+inline constexpr bool holds = (std::is_arithmetic_v<F> && sizeof(F) <= 8) || std::is_enum_v<F> || std::is_same_v<F, Row> || record<F> ||
+                              ir::counted<F>;
 template <class F, class Row> inline constexpr bool holds<const F, Row> = holds<F, Row>;
 template <class Row> inline constexpr bool holds<std::string, Row> = true;
 template <class E, std::size_t N, class Row> inline constexpr bool holds<std::array<E, N>, Row> = holds<E, Row>;

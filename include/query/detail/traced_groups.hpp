@@ -322,7 +322,8 @@ template <class K, class T> class expr<Group<K, T>> {
   }
 
   // min and max keep whether there was a value and which is best; arg_min and arg_max also the row's number and that of the best.
-  template <class V> static constexpr bool compares = std::is_arithmetic_v<V> || std::is_enum_v<V> || std::is_same_v<V, std::string>;
+  template <class V> static constexpr bool compares = std::is_arithmetic_v<V> || std::is_enum_v<V> || std::is_same_v<V, std::string> ||
+                                                      ir::counted<V>;
   template <bool Max, class V, class X> static bool beats(const X& a, const X& b) {
     if constexpr (std::is_floating_point_v<V>) {
       if (b != b) return a == a;

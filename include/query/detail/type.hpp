@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include <query/detail/chrono_types.hpp>
 #include <query/record.hpp>
 
 namespace query::ir {
@@ -68,7 +69,7 @@ struct access {
 
 struct type {
   kind k = kind::opaque;
-  bool is_enum = false;
+  bool is_enum = false;  // or another class that is a number: a std::chrono type, which `counts` says
   bool trivial = false;  // bytes may be copied, and nothing is to be destroyed
   std::size_t size = 0, align = 1;
   std::string_view name;            // "i32", "char" (an i8 or u8), "Trade", "optional", ...
@@ -78,6 +79,7 @@ struct type {
   lifetime life;
   access get;
   const type* (*own)() = nullptr;   // describe<T>: where another process of the program finds its description
+  unit counts;
 
   std::span<const field> fields() const { return field_list; }
 };
@@ -106,6 +108,7 @@ template <class T> constexpr kind kind_of() {
   using U = std::remove_cv_t<T>;
   if constexpr (std::is_same_v<U, bool>) return kind::boolean;
   else if constexpr (std::is_enum_v<U>) return kind_of<std::underlying_type_t<U>>();
+  else if constexpr (counted<U>) return kind_of<number_in_t<U>>();
   else if constexpr (std::is_same_v<U, float>) return kind::f32;
   else if constexpr (std::is_same_v<U, double>) return kind::f64;
   else if constexpr (std::is_integral_v<U> && sizeof(U) <= 8) {
@@ -177,7 +180,8 @@ constexpr std::string_view scalar_name(kind k) {
 template <class T> type make_type() {
   type t;
   t.k = kind_of<T>();
-  t.is_enum = std::is_enum_v<T>;
+  t.is_enum = std::is_enum_v<T> || counted<T>;
+  t.counts = unit_of<T>();
   // Pairs and tuples assign part by part, tuples also move so, as do records that hold one; of numbers their bytes are their values all the
   // same.
   constexpr bool copied = kind_of<T>() == kind::opaque ? std::is_trivially_copyable_v<T> : std::is_trivially_copy_constructible_v<T>;
@@ -185,6 +189,7 @@ template <class T> type make_type() {
   t.size = sizeof(T);
   t.align = alignof(T);
   t.name = std::is_same_v<T, char> ? "char" : scalar_name(t.k);  // a number like others, but text shows its letter
+  if (t.counts.what != unit::of::nothing) t.name = unit_name(t.counts);
   t.life = lifetime_of<T>();
   t.own = &describe<T>;
   if constexpr (requires { T::query_parts(); }) {

@@ -14,7 +14,7 @@
 namespace query::check {
 
 struct asof_join : asof_join_keys {
-  // Numbers, or optionals of them, that meet in one type.
+  // Numbers or times, or optionals of them, that meet in one type.
   template <class LF, class L, class RF, class R> static constexpr bool times() {
     constexpr bool given = gives_value<LF, L>() && gives_value<RF, R>();
     static_assert(given, "query: asof_join: the times are functions of a left row and of a right row: asof_join(right, left key, right "
@@ -29,12 +29,17 @@ struct asof_join : asof_join_keys {
   }
   template <class N>
   static constexpr bool number = std::is_arithmetic_v<N> && !std::is_same_v<N, bool> && !std::is_same_v<N, long double>;
+  template <class N> static constexpr bool time = number<N> || ir::ticking<N>;
   template <class A, class B> static constexpr bool numbers() {
-    constexpr bool both = number<A> && number<B>;
-    static_assert(both, "query: asof_join: the times must be numbers, but not long double, or optionals of numbers. Give the number that a "
-                        "time or date holds, as in [](const auto& t) { return t.time.count(); }");
+    constexpr bool both = time<A> && time<B>;
+    static_assert(both, "query: asof_join: the times must be numbers, but not long double, or times of std::chrono, or optionals of them. "
+                        "Give the number that another time holds, as in [](const auto& t) { return t.time.count(); }");
     if constexpr (!both) return false;
-    else {
+    else if constexpr (!number<A> || !number<B>) {
+      static_assert(std::is_same_v<A, B>, "query: asof_join: the times have different types. Convert one of them, as by "
+                                          "query::time_point_cast<std::chrono::seconds>(t.time) of query/times.hpp");
+      return std::is_same_v<A, B>;
+    } else {
       constexpr bool meet = std::is_arithmetic_v<detail::common_key_t<A, B>>;
       static_assert(meet, "query: asof_join: a std::uint64_t and a signed integer have no type that holds both. Convert one time: "
                           "query::cast<std::int64_t>(t.time)");
@@ -83,8 +88,9 @@ template <class Derived, class T> class asof_joins {
   // f(l, r) for each left row, in their order; r is a std::optional of the right row with an equal key whose time is the last at or
   // before the left row's, empty without a match. Without f: std::pair. The options: the first at or after it, or the nearer of both (the
   // earlier one where both are as near), {.direction = query::nearest::forward}; no match at the same time, {.exact = false}; how far
-  // apart the times may be, {.tolerance = 5}, in their unit. Of right rows of one key and time, the last one of the source
-  // matches backward, the first one forward. Keys: as in join. Times: numbers or optionals of them; a null or a NaN matches nothing.
+  // apart the times may be, {.tolerance = 5}, in their unit, or {.tolerance = 5s}. Of right rows of one key and time, the last one of the
+  // source matches backward, the first one forward. Keys: as in join. Times: std::chrono's, numbers or optionals of them; a null or a NaN
+  // matches nothing.
   // user_error for a tolerance that is negative or NaN. The right rows are sorted by time, unless they are already; left rows in the
   // order of their times find theirs in O(1), others in O(log right). O(right) memory. Like DuckDB's ASOF JOIN and Polars' join_asof.
   template <class Q, class LK, class RK, class LT, class RT>
@@ -139,6 +145,8 @@ template <class Derived, class T> class asof_joins {
       auto node = new_node<Out>(detail::verb::join, "asof_join", at, self(), right);
       node->join = detail::join_kind::left;
       node->ordered = true;
+      if (!how.tolerance.convert(ir::unit_of<typename detail::present<Time>::type>()))
+        detail::fail("asof_join", "the tolerance is a duration, and the times are numbers: give a number in their unit", at);
       node->options = std::make_shared<const asof_options>(how);
       node->key = ir::describe<V>();
       constexpr bool keyed = !std::is_void_v<K>;

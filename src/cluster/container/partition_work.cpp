@@ -103,6 +103,7 @@ void put_sink(byte_writer& to, const data::folder_sink& sink) {
   for (const char c : {o.delimiter, o.quote}) to.put(c);
   for (const bool b : {o.header, o.trim}) to.put(std::uint8_t{b});
   to.put_text(o.null_text);
+  to.put_text(o.time_format);
   to.put(std::uint64_t{o.columns.size()});
   for (const csv_column& c : o.columns) {
     to.put_text(c.field);
@@ -118,6 +119,7 @@ data::folder_sink get_sink(byte_reader& from) {
   for (char* c : {&o.delimiter, &o.quote}) *c = from.get<char>();
   for (bool* b : {&o.header, &o.trim}) *b = from.get<std::uint8_t>() != 0;
   o.null_text = from.get_text();
+  o.time_format = from.get_text();
   for (std::size_t n = from.get_count(2 * sizeof(std::uint64_t)); n; --n) {
     std::string field = from.get_text();
     o.columns.push_back({std::move(field), from.get_text()});

@@ -1,9 +1,10 @@
-// Mathematical functions in f32 and f64 (abs in every kind) by name.
+// Mathematical functions in f32 and f64 (abs in every kind), and those of the calendar in i64, by name.
 #include <cmath>
 #include <type_traits>
 
 #include <cpu_engine/interpreter/by_kind.hpp>
 #include <cpu_engine/interpreter/kernels.hpp>
+#include <query/detail/calendar.hpp>
 
 namespace query::interpreter {
 namespace {
@@ -62,6 +63,27 @@ struct abs_of {
   }
 };
 
+#define QUERY_CALENDAR1(name)                                                                 \
+  struct name##_of {                                                                           \
+    static std::int64_t of(std::int64_t x) { return detail::calendar::name(x); }               \
+  };
+#define QUERY_CALENDAR2(name)                                                                   \
+  struct name##_of {                                                                           \
+    static std::int64_t of(std::int64_t x, std::int64_t y) { return detail::calendar::name(x, y); } \
+  };
+QUERY_CALENDAR1(month_of_days) QUERY_CALENDAR1(day_of_days) QUERY_CALENDAR1(days_of_month)
+QUERY_CALENDAR2(floor_divide) QUERY_CALENDAR2(floor_modulo)
+
+struct calendar_entry {
+  std::string_view name;
+  kernel run;
+};
+constexpr calendar_entry calendar_unary[] = {{"month_of_days", apply1<month_of_days_of, std::int64_t>},
+                                             {"day_of_days", apply1<day_of_days_of, std::int64_t>},
+                                             {"days_of_month", apply1<days_of_month_of, std::int64_t>}};
+constexpr calendar_entry calendar_binary[] = {{"floor_divide", apply2<floor_divide_of, std::int64_t>},
+                                              {"floor_modulo", apply2<floor_modulo_of, std::int64_t>}};
+
 template <class T> void multiply_add(void* to, const void* a, const void* b, const void* c, std::size_t n) {
   T* __restrict t = static_cast<T*>(to);
   const T* __restrict x = static_cast<const T*>(a);
@@ -70,6 +92,11 @@ template <class T> void multiply_add(void* to, const void* a, const void* b, con
   for (std::size_t i = 0; i < n; ++i) t[i] = std::fma(x[i], y[i], z[i]);
 }
 
+template <std::size_t N> kernel find_calendar(const calendar_entry (&entries)[N], std::string_view name) {
+  for (const calendar_entry& e : entries)
+    if (e.name == name) return e.run;
+  return nullptr;
+}
 template <class Entry, std::size_t N> kernel find(const Entry (&entries)[N], std::string_view name, ir::kind k) {
   if (!ir::is_floating(k)) return nullptr;
   for (const Entry& e : entries)
@@ -82,9 +109,11 @@ template <class Entry, std::size_t N> kernel find(const Entry (&entries)[N], std
 kernel unary_math(std::string_view name, ir::kind k) {
   if (name == "abs" || name == "fabs")
     return by_kind<kernel>(k, []<class T>(T) -> kernel { return apply1<abs_of, T>; });
-  return find(unary_entries, name, k);
+  return k == ir::kind::i64 ? find_calendar(calendar_unary, name) : find(unary_entries, name, k);
 }
-kernel binary_math(std::string_view name, ir::kind k) { return find(binary_entries, name, k); }
+kernel binary_math(std::string_view name, ir::kind k) {
+  return k == ir::kind::i64 ? find_calendar(calendar_binary, name) : find(binary_entries, name, k);
+}
 
 kernel3 fused_multiply_add(ir::kind k) {
   if (k == ir::kind::f32) return multiply_add<float>;

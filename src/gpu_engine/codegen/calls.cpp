@@ -25,6 +25,9 @@ struct predicate {
 constexpr std::array predicates = {predicate{"isnan", "is_nan"}, predicate{"isinf", "is_inf"}, predicate{"isfinite", "is_finite"},
                                    predicate{"signbit", "sign_bit"}};
 
+// Of device/calendar.cuh.
+constexpr std::array calendar = {"floor_divide", "floor_modulo", "month_of_days", "day_of_days", "days_of_month"};
+
 template <class List> bool contains(const List& all, std::string_view name) { return std::find(all.begin(), all.end(), name) != all.end(); }
 
 }  // namespace
@@ -56,6 +59,10 @@ std::string expressions::call(const node* n) {
   const bool predicate = n->type->k == kind::boolean;
   const ir::type* t = !predicate ? n->type : ir::is_floating(k) ? n->kids[0]->type : ir::describe<double>();
   if (f == "abs" || f == "fabs") return define(n->type, "absolute<" + std::string(scalar_text(t->k)) + ">(" + kid(0, t) + ")");
+  if (t->k == kind::i64 && contains(calendar, f)) {
+    k_.include("gpu_engine/device/calendar.cuh");
+    return define(n->type, f + "(" + kid(0, t) + (n->kids.size() > 1 ? ", " + kid(1, t) : "") + ")");
+  }
   if (!ir::is_floating(t->k)) unknown(n);
   for (const auto& p : predicates)
     if (p.name == f) return define(n->type, std::string(p.text) + "(" + kid(0, t) + ")");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/time_text.hpp"
 #include "ir/typed_text/numbers.hpp"
 
 namespace query::ir::typed_text {
@@ -16,6 +17,7 @@ std::string between_ticks(std::string_view s) { return "`" + std::string(s) + "`
 }  // namespace
 
 std::string described(const type* t) {
+  if (t->counts.what != unit::of::nothing) return t->counts.what == unit::of::duration ? "a duration" : "a time or a date";
   if (t->is_enum) return "an enum";
   switch (t->k) {
     case kind::boolean: return "true or false";
@@ -305,14 +307,21 @@ const node* maker::compared(op what, const operand& a, const operand& b, std::si
     return literal(character->type, static_cast<unsigned char>(string->text[0])).value;
   };
   const auto as_enum = [&](const node* of, const node* number) {
-    if (!of->type->is_enum || number->what != op::literal || !is_integer(number->type->k) || number->type->is_enum) return number;
+    if (!of->type->is_enum || of->type->counts.ticks()) return number;
+    if (number->what != op::literal || !is_integer(number->type->k) || number->type->is_enum) return number;
     const kind from = number->type->k, to = of->type->k;
     const std::uint64_t bits = converted(number->bits, from, to);
     const bool same = converted(bits, to, from) == number->bits && is_negative(bits, to) == is_negative(number->bits, from);
     return same ? literal(of->type, bits).value : number;
   };
-  y = as_enum(x, as_character(x, y));
-  x = as_enum(y, as_character(y, x));
+  // '2024-02-29' stands for a time.
+  const auto as_time = [&](const node* of, const node* string) {
+    if (!of->type->counts.ticks() || string->type->k != kind::string || string->what != op::literal) return string;
+    std::uint64_t bits = 0;
+    return parse_counted(of->type, string->text, {}, &bits) == text_of_time::ok ? literal(of->type, bits).value : string;
+  };
+  y = as_enum(x, as_time(x, as_character(x, y)));
+  x = as_enum(y, as_time(y, as_character(y, x)));
   const type *const tx = x->type, *const ty = y->type;
   if (is_number(tx) && is_number(ty)) return compared_numbers(what, x, y);
   if (tx == ty && (tx->k == kind::string || tx->is_enum)) return arena_->put(what, describe<bool>(), {x, y});
@@ -328,6 +337,8 @@ const node* maker::compared(op what, const operand& a, const operand& b, std::si
   std::string why = described(tx) + " is not compared with " + described(ty);
   if ((tx->name == "char") != (ty->name == "char") && (tx->k == kind::string || ty->k == kind::string))
     why += "; a character is written 'A'";
+  else if (tx->counts.ticks() || ty->counts.ticks())
+    why += "; a time is written as in '2024-02-29T13:45:00', without more digits than its type counts, and a duration as in 'PT90S'";
   else if (tx->is_enum || ty->is_enum) why += "; write the value of an enum as a whole number";
   else if (tx->k == kind::string || ty->k == kind::string) why += "; strings stand in quotes, 'abc', and numbers do not";
   throw fault{at, 1, std::move(why)};
