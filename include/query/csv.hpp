@@ -11,8 +11,11 @@
 // Blank lines are skipped; in a file of one column that is read as std::optional, a blank line is a null.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include <query/bad_lines.hpp>
 
 namespace query {
 
@@ -28,6 +31,11 @@ struct csv_options {
   std::string null_text = {};       // what stands for a null, beside an empty field when reading
   bool trim = false;                // drop blanks and tabs around fields
   std::vector<csv_column> columns = {};  // where the names differ; needs the header
+
+  // ---- of reading
+  std::string file_name_in = {};    // the std::string field that takes the path of the row's file; it has no column
+  bad_lines on_error = bad_lines::stop;
+  std::optional<rejected_lines> rejected = {};  // where bad_lines::collect puts them
 };
 
 }  // namespace query

@@ -2,6 +2,8 @@
 
 #include <query/detail/failure.hpp>
 
+#include "data/rejected_list.hpp"
+
 namespace query::data {
 namespace {
 
@@ -82,6 +84,7 @@ void check_options(const csv_options& o, std::string_view verb) {
       refuse("csv_options.null_text must not hold the delimiter, the quote or a line end");
   if (o.trim && o.null_text != trim_blanks(o.null_text))
     refuse("csv_options.null_text starts or ends with blanks, which .trim drops");
+  check_reading_options(o.on_error, o.rejected, o.file_name_in, verb);
   if (!o.header && !o.columns.empty()) refuse("csv_options.columns names columns of a header, and .header is false");
 }
 
