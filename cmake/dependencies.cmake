@@ -7,3 +7,10 @@ if(NOT TARGET cereal::cereal)
 endif()
 find_library(QUERY_LZ4 lz4 REQUIRED)  # Debian's packages have no CMake files
 find_library(QUERY_SODIUM sodium REQUIRED)
+
+# Compressed files are read and written if the machine has what it takes; else the library says so when it meets one.
+include(CheckIncludeFileCXX)
+check_include_file_cxx(zlib.h QUERY_ZLIB_HEADER)
+check_include_file_cxx(zstd.h QUERY_ZSTD_HEADER)
+find_library(QUERY_ZLIB z)
+find_library(QUERY_ZSTD zstd)

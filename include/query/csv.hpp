@@ -12,8 +12,11 @@
 // Blank lines are skipped; in a file of one column that is read as std::optional, a blank line is a null.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include <query/bad_lines.hpp>
 
 namespace query {
 
@@ -30,6 +33,11 @@ struct csv_options {
   bool trim = false;                // drop blanks and tabs around fields
   std::vector<csv_column> columns = {};  // where the names differ; needs the header
   std::string time_format = {};     // of times and dates: "%d.%m.%Y %H:%M" (docs/operators/times.md); empty: ISO 8601
+
+  // ---- of reading
+  std::string file_name_in = {};    // the std::string field that takes the path of the row's file; it has no column
+  bad_lines on_error = bad_lines::stop;
+  std::optional<rejected_lines> rejected = {};  // where bad_lines::collect puts them
 };
 
 }  // namespace query

@@ -1,4 +1,4 @@
-// Where rows come from: from(container), from(columns), range, repeat, empty, generate, read_csv, read_binary, broadcast(query).
+// Where rows come from: from(container), from(columns), range, repeat, empty, generate, files, broadcast(query).
 #pragma once
 
 #include <initializer_list>
@@ -10,6 +10,7 @@
 #include <query/csv.hpp>
 #include <query/detail/sequence_count.hpp>
 #include <query/file_paths.hpp>
+#include <query/json_lines.hpp>
 
 // Written before a parameter that the result refers to: clang warns where that outlives a local or a temporary.
 #if defined(__clang__) && __has_cpp_attribute(clang::lifetimebound)
@@ -357,6 +358,13 @@ template <class T>
 auto read_csv(const file_paths& files, const csv_options& options = {}, detail::call_site at = detail::call_site::here()) {
   if constexpr (!check::read_csv::described<T>()) return check::after_error{};
   else return Query<T>(detail::pipe{detail::csv_source(files, &options, ir::describe<T>(), at), nullptr}, nullptr);
+}
+// The rows of a file of JSON lines, or of several as one: an object a line, whose keys are the record's field names. Only fields and rows
+// that the query needs are converted.
+template <class T>
+auto read_json_lines(const file_paths& files, const json_options& options = {}, detail::call_site at = detail::call_site::here()) {
+  if constexpr (!check::read_json_lines::described<T>()) return check::after_error{};
+  else return Query<T>(detail::pipe{detail::json_source(files, options, ir::describe<T>(), at), nullptr}, nullptr);
 }
 // The rows of a file, or of several, of nothing but rows as they lie in memory, as write_binary writes them: sizeof(T) bytes each. Nothing
 // is converted or copied, and nothing is checked but the size of the file, which has to be a multiple of a row's.

@@ -377,18 +377,21 @@ template <bool Writes> class plan_archive {
       n.source = made;
     }
   }
-  // By its name from the root: others may have another working directory. A '/' at the end stays.
-  static std::string absolute(const std::string& path) { return std::filesystem::absolute(path).string(); }
+  // Others may have another working directory.
   void file(detail::logical& n) {
     data::file_source f;
     if constexpr (Writes) {
       f = *static_cast<const data::file_source*>(n.options.get());
-      for (std::string& path : f.paths) path = absolute(path);
+      if (f.folder.empty()) f.folder = std::filesystem::current_path().string();
     }
     csv_options& o = f.options;
     list(f.paths, [&](std::string& path) { text(path); });
     value(f.format);
     values(o.delimiter, o.header, o.quote, o.trim);
+    value(o.on_error);
+    value(f.unknown);
+    text(f.folder);
+    text(o.file_name_in);
     text(o.null_text);
     text(o.time_format);
     list(o.columns, [&](csv_column& c) {

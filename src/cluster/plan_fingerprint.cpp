@@ -191,6 +191,8 @@ class fingerprinting {
         const auto& file = *static_cast<const data::file_source*>(n.options.get());
         for (const char c : {file.options.delimiter, file.options.quote}) query_.put(static_cast<std::uint64_t>(c));
         for (const bool b : {file.options.header, file.options.trim}) query_.put(std::uint64_t{b});
+        query_.put(static_cast<std::uint64_t>(file.options.on_error) << 1 | static_cast<std::uint64_t>(file.unknown));
+        query_.put(file.options.file_name_in);
         query_.put(file.options.null_text);
         query_.put(file.options.time_format);
         for (const csv_column& c : file.options.columns) {
@@ -198,7 +200,8 @@ class fingerprinting {
           query_.put(c.column);
         }
         query_.put(static_cast<std::uint64_t>(file.format));
-        for (const std::string& path : file.paths) rows_.put(std::filesystem::absolute(path).string());
+        for (const std::string& path : file.paths)
+          rows_.put((file.folder.empty() ? std::filesystem::absolute(path) : std::filesystem::path(file.folder) / path).string());
         const data::file_state state = data::state_of(file);
         rows_.put(state.bytes);
         rows_.put(static_cast<std::uint64_t>(state.changed_at));

@@ -18,10 +18,14 @@
 #include "data/file_bytes.hpp"
 #include "data/file_list.hpp"
 #include "data/file_source.hpp"
+#include "data/json_file.hpp"
+#include "data/rejected_list.hpp"
 
 namespace query::cpu {
 
 namespace {
+
+constexpr std::size_t most_block_bytes = std::size_t{64} << 20;
 
 // The rows of a vertex's files, all at once or block by block.
 class file_rows {
@@ -38,7 +42,7 @@ struct tasks {
 };
 
 struct file_to_read {
-  std::string path;
+  std::string path, name;
   data::file_state state;
   std::optional<data::file_part> part;  // none: all of it
 };
@@ -53,20 +57,24 @@ std::deque<file_to_read> files_of(const planner::vertex& v, const runtime::run_c
   const auto part = context.parts_of_files.find(&v);
   if (part == context.parts_of_files.end()) {
     for (const data::listed_file& f : files.all())
-      if (files.all().size() == 1 || !f.state.there || f.state.bytes != 0) all.push_back({f.path, f.state, std::nullopt});
+      if (files.all().size() == 1 || !f.state.there || f.state.bytes != 0) all.push_back({f.path, f.name, f.state, std::nullopt});
   } else {
     if (files.state() != part->second.of) fail_changed(source_of(v).format, files.all().front().path);
-    files.each_in(part->second, [&](const data::listed_file& f, const data::file_part& p) { all.push_back({f.path, f.state, p}); });
+    files.each_in(part->second, [&](const data::listed_file& f, const data::file_part& p) { all.push_back({f.path, f.name, f.state, p}); });
   }
   return all;
 }
 
-class csv_rows final : public file_rows {
+class text_rows final : public file_rows {
  public:
-  csv_rows(const planner::vertex& v, runtime::run_context& context)
-      : parallel_{&context}, row_(v.node->row), options_(source_of(v).options), files_(files_of(v, context)), fields_(v.wanted.size()),
+  text_rows(const planner::vertex& v, runtime::run_context& context)
+      : parallel_{&context}, row_(v.node->row), source_(source_of(v)), files_(files_of(v, context)), fields_(v.wanted.size()),
         wanted_(std::make_unique<bool[]>(fields_)) {
     std::copy(v.wanted.begin(), v.wanted.end(), wanted_.get());
+    if (leaves_out()) {
+      fields_ = 0;  // which rows there are must not depend on what the query does with them
+      rejected_.emplace(source_.options.rejected);
+    }
     now_ = open_next();
   }
 
@@ -74,9 +82,14 @@ class csv_rows final : public file_rows {
     constexpr std::size_t most_open = 256;
     rows_buffer rows(row_, parallel_.context->pool);
     while (now_) {
-      std::vector<std::unique_ptr<data::csv_file>> some;
+      if (leaves_out() || now_->is_packed()) {
+        append_in_blocks(rows);
+        now_ = open_next();
+        continue;
+      }
+      std::vector<std::unique_ptr<data::record_file>> some;
       std::size_t n = 0;
-      for (; now_ && some.size() < most_open; now_ = open_next()) {
+      for (; now_ && !now_->is_packed() && some.size() < most_open; now_ = open_next()) {
         now_->index(parallel_);
         n += now_->rows();
         some.push_back(std::move(now_));
@@ -94,11 +107,11 @@ class csv_rows final : public file_rows {
   bool next(detail::table& out, std::size_t bytes) override {
     do {
       if (wrong_) std::rethrow_exception(std::exchange(wrong_, nullptr));
-      while (now_ && !now_->index_block(parallel_, bytes)) now_ = open_next();
+      while (now_ && !now_->index_block(parallel_, bytes, rejected())) now_ = open_next();
       if (!now_) return false;
       rows_buffer rows(row_, parallel_.context->pool);
       rows.reserve(now_->rows() ? now_->rows() : 1);
-      rows.grow(now_->read_until_wrong(parallel_, wanted(), rows.data(), wrong_));
+      rows.grow(now_->read_until_wrong(parallel_, wanted(), rows.data(), wrong_, rejected()));
       out = std::move(rows).to_table();
     } while (out.n == 0);
     parallel_.context->rows_read(out.n);
@@ -106,23 +119,40 @@ class csv_rows final : public file_rows {
   }
 
  private:
-  std::unique_ptr<data::csv_file> open_next() {
+  // Of the open file; a block is in memory at a time.
+  void append_in_blocks(rows_buffer& rows) {
+    while (now_->index_block(parallel_, most_block_bytes, rejected())) {
+      const std::size_t n = now_->read_until_wrong(parallel_, wanted(), rows.extend(now_->rows()), wrong_, rejected());
+      rows.grow(n);
+      if (wrong_) std::rethrow_exception(std::exchange(wrong_, nullptr));
+      parallel_.context->rows_read(n);
+    }
+  }
+  std::unique_ptr<data::record_file> open_next() {
     if (files_.empty()) return nullptr;
     const file_to_read next = std::move(files_.front());
     files_.pop_front();
-    auto file = std::make_unique<data::csv_file>(next.path, options_, row_);
+    std::unique_ptr<data::record_file> file;
+    constexpr std::size_t chunk = data::record_file::default_chunk_bytes;
+    if (source_.format == data::file_format::csv)
+      file = std::make_unique<data::csv_file>(next.path, source_.options, row_, chunk, next.name);
+    else
+      file = std::make_unique<data::json_file>(next.path, data::json_options_of(source_.options, source_.unknown), row_, chunk, next.name);
     if (next.part) file->limit_to(*next.part);
     return file;
   }
+  bool leaves_out() const { return source_.options.on_error != bad_lines::stop; }
+  data::rejections* rejected() { return rejected_ ? &*rejected_ : nullptr; }
   std::span<const bool> wanted() const { return {wanted_.get(), fields_}; }
 
   tasks parallel_;
   const ir::type* row_;
-  csv_options options_;
+  const data::file_source& source_;
   std::deque<file_to_read> files_;        // that have not been opened
-  std::unique_ptr<data::csv_file> now_;
+  std::unique_ptr<data::record_file> now_;
   std::size_t fields_;                    // 0: all are wanted
   std::unique_ptr<bool[]> wanted_;
+  std::optional<data::rejections> rejected_;  // of bad lines that are left out
   std::exception_ptr wrong_;
 };
 
@@ -213,7 +243,7 @@ class binary_rows final : public file_rows {
 
 std::unique_ptr<file_rows> open_files(const planner::vertex& v, runtime::run_context& context) {
   if (source_of(v).format == data::file_format::binary) return std::make_unique<binary_rows>(v, context);
-  return std::make_unique<csv_rows>(v, context);
+  return std::make_unique<text_rows>(v, context);
 }
 
 // What is wrong in a file is said with the place of its read_csv.
@@ -240,14 +270,12 @@ class rows_of_file final : public row_pieces {
   bool next(detail::table& rows, std::size_t) override {
     if (!files_) return false;
     const std::size_t bytes = block_bytes_;
-    block_bytes_ = std::min(4 * bytes, most_bytes);
+    block_bytes_ = std::min(4 * bytes, most_block_bytes);
     return placed(*v_, [&] { return files_->next(rows, bytes); });
   }
   bool prompt() const override { return false; }
 
  private:
-  static constexpr std::size_t most_bytes = std::size_t{64} << 20;
-
   const planner::vertex* v_;
   std::unique_ptr<file_rows> files_;
   std::size_t block_bytes_ = std::size_t{64} << 10;
@@ -263,7 +291,7 @@ data::quotes_seen quotes_in_file(const planner::vertex& v, std::uint64_t begin, 
   placed(v, [&] {
     data::file_list(source).each_in({begin, end, false, false, {}}, [&](const data::listed_file& f, const data::file_part& part) {
       if (part.begin == 0) seen.file_begins_here();
-      seen.n += data::csv_file::quotes_in(f.path, source.options.quote, part.begin, part.end, tasks{&context});
+      seen.n += data::record_file::quotes_in(f.path, source.options.quote, part.begin, part.end, tasks{&context});
     });
   });
   return seen;

@@ -2,6 +2,7 @@
 
 #include <query/detail/failure.hpp>
 
+#include "data/rejected_list.hpp"
 #include "ir/time_text.hpp"
 
 namespace query::data {
@@ -86,6 +87,7 @@ void check_options(const csv_options& o, std::string_view verb) {
     refuse("csv_options.null_text starts or ends with blanks, which .trim drops");
   if (const std::string wrong = ir::wrong_format(o.time_format); !wrong.empty())
     refuse(("csv_options.time_format '" + o.time_format + "': " + wrong).c_str());
+  check_reading_options(o.on_error, o.rejected, o.file_name_in, verb);
   if (!o.header && !o.columns.empty()) refuse("csv_options.columns names columns of a header, and .header is false");
 }
 

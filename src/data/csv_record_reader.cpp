@@ -55,7 +55,7 @@ const char* what_is_wrong(quoting how) {
   return nullptr;
 }
 
-bool record_reader::read(void* row) {
+bool csv_record_reader::read(void* row) {
   while (!keep_blank_lines_ && blank_line(at_, end_)) at_ = cursor_.next() + 1;
   const char* const record = at_;
   const std::size_t last = columns_.size() - 1;
@@ -64,10 +64,13 @@ bool record_reader::read(void* row) {
     const bool line_ends = stop == end_ || *stop == '\n';
     std::string_view raw(at_, static_cast<std::size_t>(stop - at_));
     if (line_ends && raw.ends_with('\r')) raw.remove_suffix(1);
-    if (line_ends != (i == last)) return good_quotes(raw) && wrong_width(record);
-    if (columns_[i] != nullptr) {
-      if (!convert(*columns_[i], raw, row)) return false;
-    } else if (cursor_.quotes_seen() && !good_quotes(raw)) {
+    bool right;
+    if (line_ends != (i == last)) right = good_quotes(raw) && wrong_width(record);
+    else if (columns_[i] != nullptr) right = convert(*columns_[i], raw, row);
+    else right = !cursor_.quotes_seen() || good_quotes(raw);
+    if (!right) {
+      record_ = record;
+      stop_ = stop;
       return false;
     }
     if (stop == end_) return at_ = end_, true;
@@ -76,11 +79,23 @@ bool record_reader::read(void* row) {
   }
 }
 
-bool record_reader::convert(const leaf_column& leaf, std::string_view raw, void* row) {
+std::string_view csv_record_reader::reject() {
+  while (stop_ != end_ && *stop_ != '\n') stop_ = cursor_.next();
+  at_ = stop_ == end_ ? end_ : stop_ + 1;
+  std::string_view text(record_, static_cast<std::size_t>(stop_ - record_));
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+bool csv_record_reader::convert(const leaf_column& leaf, std::string_view raw, void* row) {
   csv_field field{raw, quoting::none, nullptr};
   if (!plain_ || cursor_.quotes_seen()) {
     field = read_field(raw, options_, scratch_);
-    if (what_is_wrong(field.how) != nullptr) return wrong_quotes(field);
+    if (what_is_wrong(field.how) != nullptr) {
+      (void)wrong_quotes(field);
+      error_.column = csv_column_of(leaf, options_);
+      return false;
+    }
   }
   const std::string_view text = field.text;
   const ir::type* type = leaf.value_type();
@@ -104,20 +119,21 @@ bool record_reader::convert(const leaf_column& leaf, std::string_view raw, void*
   return wrong_value(leaf, raw, text, result == parsed::out_of_range);
 }
 
-bool record_reader::good_quotes(std::string_view raw) {
+bool csv_record_reader::good_quotes(std::string_view raw) {
   const csv_field field = read_field(raw, options_, scratch_);
   return what_is_wrong(field.how) == nullptr || wrong_quotes(field);
 }
 
-bool record_reader::wrong_quotes(const csv_field& field) {
-  error_ = {field.at, false, what_is_wrong(field.how)};
+bool csv_record_reader::wrong_quotes(const csv_field& field) {
+  error_ = {field.at, false, what_is_wrong(field.how), {}};
   return false;
 }
 
-bool record_reader::wrong_value(const leaf_column& leaf, std::string_view raw, std::string_view text, bool out_of_range) {
+bool csv_record_reader::wrong_value(const leaf_column& leaf, std::string_view raw, std::string_view text, bool out_of_range) {
   error_.at = raw.data();
   error_.row_matters = false;
-  const std::string type = type_name(leaf.value_type()), column = "column '" + csv_column_of(leaf, options_) + "'";
+  error_.column = csv_column_of(leaf, options_);
+  const std::string type = type_name(leaf.value_type()), column = "column '" + error_.column + "'";
   if (text.empty() || text == options_.null_text)
     error_.what = "a null in " + column + ", which is " + type + ": make the field std::optional to allow nulls";
   else if (out_of_range)
@@ -127,14 +143,15 @@ bool record_reader::wrong_value(const leaf_column& leaf, std::string_view raw, s
   return false;
 }
 
-bool record_reader::wrong_width(const char* record) {
+bool csv_record_reader::wrong_width(const char* record) {
   separator_cursor cursor(record, end_, options_.delimiter, options_.quote);
   std::size_t found = 1;
   const char* stop = cursor.next();
   for (; stop != end_ && *stop != '\n'; stop = cursor.next()) ++found;
   error_ = {record, true, "the line has " + std::to_string(found) + (found == 1 ? " field, and the " : " fields, and the ") +
                               (options_.header ? "header" : "first line") + " has " + std::to_string(columns_.size()) +
-                              (found > columns_.size() ? "; put a field that holds the delimiter in quotes" : "; add the missing ones")};
+                              (found > columns_.size() ? "; put a field that holds the delimiter in quotes" : "; add the missing ones"),
+            {}};
   return false;
 }
 

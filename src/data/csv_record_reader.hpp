@@ -1,11 +1,12 @@
 // Fills rows from CSV records, one call a record.
 //
-//   record_reader reader(begin, end, columns, options, false);
+//   csv_record_reader reader(begin, end, columns, options, false);
 //   if (!reader.read(row)) report(reader.error());
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <query/csv.hpp>
@@ -13,6 +14,7 @@
 #include "data/csv_cursor.hpp"
 #include "data/csv_field.hpp"
 #include "data/leaf_columns.hpp"
+#include "data/record_parser.hpp"
 
 namespace query::data {
 
@@ -26,24 +28,18 @@ std::string csv_column_of(const leaf_column& leaf, const csv_options& options);
 // Null if nothing is.
 const char* what_is_wrong(quoting how);
 
-class record_reader {
+class csv_record_reader final : public record_parser {
  public:
-  struct record_error {
-    const char* at = nullptr;  // in the text
-    bool row_matters = false;  // the text goes on with the number of the row
-    std::string what;
-  };
-
-  // `columns`: what to do with each column of the text; null: skip it. It must outlive the reader.
-  record_reader(const char* begin, const char* end, const std::vector<const leaf_column*>& columns,
-                const csv_options& options, bool keep_blank_lines)
-      : at_(begin), end_(end), columns_(columns), options_(options), keep_blank_lines_(keep_blank_lines),
+  // `columns`: what to do with each column of the text; null: skip it. The options must outlive the reader.
+  csv_record_reader(const char* begin, const char* end, std::vector<const leaf_column*> columns, const csv_options& options,
+                    bool keep_blank_lines)
+      : at_(begin), end_(end), columns_(std::move(columns)), options_(options), keep_blank_lines_(keep_blank_lines),
         plain_(!options.trim), null_is_empty_(options.null_text.empty()),
         cursor_(begin, end, options.delimiter, options.quote) {}
 
-  // Fills the value-initialised row from the next record; false if it is wrong. There must be another record.
-  bool read(void* row);
-  const record_error& error() const { return error_; }
+  bool read(void* row) override;
+  const record_error& error() const override { return error_; }
+  std::string_view reject() override;
 
  private:
   bool convert(const leaf_column& leaf, std::string_view raw, void* row);
@@ -54,7 +50,8 @@ class record_reader {
   bool wrong_width(const char* record);
 
   const char *at_, *end_;
-  const std::vector<const leaf_column*>& columns_;
+  const char *record_ = nullptr, *stop_ = nullptr;  // of a record that is wrong: its begin, and the last separator that was met
+  const std::vector<const leaf_column*> columns_;
   const csv_options& options_;
   bool keep_blank_lines_, plain_, null_is_empty_;
   separator_cursor cursor_;

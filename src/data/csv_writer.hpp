@@ -14,14 +14,14 @@
 #include <query/detail/type.hpp>
 
 #include "data/leaf_columns.hpp"
-#include "data/output_file.hpp"
+#include "data/packed_output.hpp"
 #include "data/row_writer.hpp"
 
 namespace query::data {
 
 class csv_writer final : public row_writer {
  public:
-  // Throws user_error if the row has fields that CSV cannot hold, or as output_file does.
+  // Throws user_error if the row has fields that CSV cannot hold, or as packed_output does.
   csv_writer(std::string path, csv_options options, const ir::type* row);
 
   void write(const void* rows, std::size_t n) override;
@@ -42,7 +42,7 @@ class csv_writer final : public row_writer {
   std::vector<leaf_column> leaves_;
   std::size_t row_size_;
   std::string buffer_;
-  output_file file_;
+  packed_output file_;
 };
 
 }  // namespace query::data

@@ -79,7 +79,7 @@ file_bytes::file_bytes(const std::string& path, std::string_view verb) : verb_(v
 file_state file_bytes::state_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || ::access(path.c_str(), R_OK) != 0) return {};
-  return {true, static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim)};
+  return {true, false, static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim)};
 }
 
 file_bytes::~file_bytes() {

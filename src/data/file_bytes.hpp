@@ -21,7 +21,7 @@ class file_bytes {
 
   std::string_view text() const { return text_; }
   bool is_mapped() const { return mapped_ != nullptr; }
-  file_state state() const { return {mapped_ != nullptr, text_.size(), changed_at_}; }  // as it was opened
+  file_state state() const { return {mapped_ != nullptr, false, text_.size(), changed_at_}; }  // as it was opened
   static file_state state_of(const std::string& path);
   // Throws user_error if the file was cut or written over since: what is mapped may be gone, or other than before. A file that has
   // grown is taken for one that was appended to, as logs are: text() is what was there.

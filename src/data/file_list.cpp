@@ -16,6 +16,7 @@
 #include <query/detail/failure.hpp>
 
 #include "data/file_bytes.hpp"
+#include "data/packed_bytes.hpp"
 
 namespace query::data {
 namespace {
@@ -67,30 +68,33 @@ std::vector<std::string> files_of_pattern(const std::string& pattern, file_forma
 
 file_list::file_list(const file_source& source) {
   if (source.paths.empty()) fail(source.format, "there are no files: the list of paths is empty");
-  for (const std::string& path : source.paths) {
+  const bool is_text = source.format != file_format::binary;
+  for (const std::string& given : source.paths) {
+    const std::string folder = source.folder.empty() || given.starts_with('/') ? "" : source.folder + "/", path = folder + given;
     struct stat status {};
     const bool there = exists(path, status);
     std::vector<std::string> some;
     if (there && S_ISDIR(status.st_mode)) some = files_of_folder(path, source.format);
     else if (!there && path.find_first_of("*?[") != std::string::npos) some = files_of_pattern(path, source.format);
     else some.push_back(path);
-    for (std::string& file : some) add(std::move(file));
+    for (std::string& file : some) {
+      const std::uint64_t begin = all_.empty() ? 0 : all_.back().begin + all_.back().state.bytes;
+      file_state state = file_bytes::state_of(file);
+      state.whole = is_text && state.there && (source.options.on_error == bad_lines::collect || is_packed_file(file));
+      std::string name = file.substr(folder.size());
+      all_.push_back({std::move(file), std::move(name), state, begin});
+    }
   }
-}
-
-void file_list::add(std::string path) {
-  const std::uint64_t begin = all_.empty() ? 0 : all_.back().begin + all_.back().state.bytes;
-  const file_state state = file_bytes::state_of(path);
-  all_.push_back({std::move(path), state, begin});
 }
 
 file_state file_list::state() const {
   if (all_.size() == 1) return all_.front().state;
-  file_state all{!all_.empty(), 0, 0};
+  file_state all{!all_.empty(), false, 0, 0};
   auto hash = static_cast<std::uint64_t>(all_.size());
   const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 0x9E3779B97F4A7C15u ^ (hash >> 29); };
   for (const listed_file& f : all_) {
     all.there &= f.state.there;
+    all.whole |= f.state.whole;
     all.bytes += f.state.bytes;
     add(std::hash<std::string_view>{}(std::string_view(f.path).substr(f.path.rfind('/') + 1)));
     add(f.state.bytes);

@@ -14,6 +14,7 @@ namespace query::data {
 
 struct listed_file {
   std::string path;
+  std::string name;         // the path as the user wrote it, or as it was found
   file_state state;         // not there: a pipe, say, or nothing
   std::uint64_t begin = 0;  // bytes of the files before it
 };
@@ -38,7 +39,6 @@ class file_list {
   }
 
  private:
-  void add(std::string path);
   std::vector<listed_file> all_;
 };
 

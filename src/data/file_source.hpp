@@ -7,22 +7,38 @@
 #include <vector>
 
 #include <query/csv.hpp>
+#include <query/json_lines.hpp>
 
 namespace query::data {
 
-enum class file_format : std::uint8_t { csv, binary };
-constexpr std::string_view reading_verb(file_format f) { return f == file_format::csv ? "read_csv" : "read_binary"; }
-constexpr std::string_view writing_verb(file_format f) { return f == file_format::csv ? "write_csv" : "write_binary"; }
+enum class file_format : std::uint8_t { csv, json_lines, binary };
+constexpr std::string_view reading_verb(file_format f) {
+  return f == file_format::csv ? "read_csv" : f == file_format::json_lines ? "read_json_lines" : "read_binary";
+}
+constexpr std::string_view writing_verb(file_format f) {
+  return f == file_format::csv ? "write_csv" : f == file_format::json_lines ? "write_json_lines" : "write_binary";
+}
+
+// Those of JSON lines that CSV has too are part of csv_options.
+inline json_options json_options_of(const csv_options& o, unknown_fields unknown) {
+  return {o.columns, unknown, o.file_name_in, o.on_error, o.rejected};
+}
+inline csv_options shared_options_of(const json_options& o) {
+  return {.columns = o.columns, .file_name_in = o.file_name_in, .on_error = o.on_error, .rejected = o.rejected};
+}
 
 struct file_source {
   std::vector<std::string> paths;  // patterns and folders among them (file_list.hpp)
   file_format format = file_format::csv;
-  csv_options options{};
+  csv_options options{};           // nothing for binary files
+  unknown_fields unknown = unknown_fields::ignore;  // of JSON lines
+  std::string folder{};            // that relative paths are relative to, in a process that works in another one; empty: its own
 };
 
 // A file as one process finds it, or all files of a source.
 struct file_state {
   bool there = false;            // regular files that can be read
+  bool whole = false;            // one reader takes all: they are compressed, or the caller's process notes their bad lines
   std::uint64_t bytes = 0;       // of all
   std::int64_t changed_at = 0;   // nanoseconds; of several a hash of their names, sizes and times
   bool operator==(const file_state&) const = default;

@@ -24,7 +24,9 @@ namespace {
 
 constexpr const char* whole = "/whole";  // within the staging folder: what takes the target's place
 constexpr std::string_view part_prefix = "part-";
-constexpr const char* extension(file_format f) { return f == file_format::csv ? ".csv" : ".bin"; }
+constexpr const char* extension(file_format f) {
+  return f == file_format::csv ? ".csv" : f == file_format::json_lines ? ".jsonl" : ".bin";
+}
 
 std::string part_name(std::size_t partition, file_format format) {
   std::string number = std::to_string(partition);
@@ -37,7 +39,8 @@ bool is_part(std::string_view name) {
   name.remove_prefix(part_prefix.size());
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   name.remove_prefix(digits);
-  return digits != 0 && (name == extension(file_format::csv) || name == extension(file_format::binary));
+  return digits != 0 && (name == extension(file_format::csv) || name == extension(file_format::json_lines) ||
+                         name == extension(file_format::binary));
 }
 
 std::vector<std::string> names_in(const std::string& folder) {

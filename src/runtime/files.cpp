@@ -1,4 +1,4 @@
-// Files as sources and as sinks: the nodes of read_csv and read_binary, and what write_csv and write_binary run.
+// Files as sources and as sinks: the nodes of read_csv and its like, and what write_csv and its like run.
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +10,7 @@
 
 #include "data/csv_record_reader.hpp"
 #include "data/file_source.hpp"
+#include "data/json_writer.hpp"
 #include "data/output_folder.hpp"
 #include "runtime/execution.hpp"
 #include "runtime/stream_rows.hpp"
@@ -47,6 +48,8 @@ void write_folder(const pipe& p, const settings& s, const std::string& path, fil
     if (format == file_format::csv) {
       data::check_options(options, "write_csv");
       data::check_csv_row(p.node->row, data::leaf_columns(p.node->row), options, "write_csv");
+    } else if (format == file_format::json_lines) {
+      (void)data::checked_json_shape(p.node->row, data::json_options_of(options, unknown_fields::ignore));
     }
     return std::make_unique<data::output_folder>(path, format);
   });
@@ -71,19 +74,19 @@ void write_either(const pipe& p, const settings& s, const std::string& path, fil
   else write_file(p, s, path, format, options, where);
 }
 
-std::shared_ptr<const logical> file_node(const file_paths& files, file_format format, const csv_options& options, const ir::type* row,
-                                         call_site where) {
+std::shared_ptr<const logical> file_node(const file_paths& files, data::file_source source, const ir::type* row, call_site where) {
   auto n = std::make_shared<logical>();
   n->what = verb::source_file;
   const std::vector<std::string>& all = files.all();
   std::string first = all.empty() ? "" : all.front();
   if (const std::size_t slash = first.find_last_not_of('/'); slash != std::string::npos)
     first.erase(0, first.rfind('/', slash) + 1);
-  n->label = std::string(data::reading_verb(format)) + "(\"" + first + "\"" + (all.size() > 1 ? ", and " + std::to_string(all.size() - 1) +
-                                                                                                   " more" : "") + ")";
+  const std::string more = all.size() > 1 ? ", and " + std::to_string(all.size() - 1) + " more" : "";
+  n->label = std::string(data::reading_verb(source.format)) + "(\"" + first + "\"" + more + ")";
   n->row = row;
   n->where = where;
-  n->options = std::make_shared<const data::file_source>(data::file_source{all, format, options});
+  source.paths = all;
+  n->options = std::make_shared<const data::file_source>(std::move(source));
   return n;
 }
 
@@ -92,15 +95,22 @@ std::shared_ptr<const logical> file_node(const file_paths& files, file_format fo
 void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* options, call_site where) {
   write_either(p, s, path, file_format::csv, *static_cast<const csv_options*>(options), where);
 }
+void write_json_file(const pipe& p, const settings& s, const std::string& path, const json_options& options, call_site where) {
+  write_either(p, s, path, file_format::json_lines, data::shared_options_of(options), where);
+}
 void write_binary_file(const pipe& p, const settings& s, const std::string& path, call_site where) {
   write_either(p, s, path, file_format::binary, {}, where);
 }
 
 std::shared_ptr<const logical> csv_source(const file_paths& files, const void* options, const ir::type* row, call_site where) {
-  return file_node(files, file_format::csv, *static_cast<const csv_options*>(options), row, where);
+  return file_node(files, {.paths = {}, .format = file_format::csv, .options = *static_cast<const csv_options*>(options)}, row, where);
+}
+std::shared_ptr<const logical> json_source(const file_paths& files, const json_options& options, const ir::type* row, call_site where) {
+  return file_node(files, {.paths = {}, .format = file_format::json_lines, .options = data::shared_options_of(options),
+                           .unknown = options.unknown}, row, where);
 }
 std::shared_ptr<const logical> binary_source(const file_paths& files, const ir::type* row, call_site where) {
-  return file_node(files, file_format::binary, {}, row, where);
+  return file_node(files, {.paths = {}, .format = file_format::binary}, row, where);
 }
 
 }  // namespace query::detail

@@ -56,7 +56,7 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
   const auto why_rows_are_sent = [&](const planner::vertex& v) { return session.cpu->why_rows_are_sent(v); };
   const auto divides_file = [&](const planner::vertex& v) {
     const data::file_state file = session.cpu->state_of_file(v);
-    return file.there && file.bytes >= session.least_divided_file && can_travel(*v.node->row);
+    return file.there && !file.whole && file.bytes >= session.least_divided_file && can_travel(*v.node->row);
   };
   planner::split_over_partitions(
       *plan.graph, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, divides_file, how});

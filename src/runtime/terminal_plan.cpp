@@ -38,7 +38,7 @@ constexpr terminal_verb verbs[] = {
     {"to_vector", ending::rows}, {"to_columns", ending::columns}, {"to_vectors", ending::rows},
     {"to_map", ending::rows}, {"to_lookup", ending::rows, function}, {"to_set", ending::rows},
     {"for_each", ending::rows}, {"begin", ending::on_demand}, {"table", ending::rows}, {"print", ending::rows}, {"write_csv", ending::rows},
-    {"write_binary", ending::rows},
+    {"write_binary", ending::rows}, {"write_json_lines", ending::rows},
     {"describe", ending::whole}, {"sequence_equal", ending::on_demand},
     {"first", ending::first}, {"first_or_none", ending::first}, {"first_or_default", ending::first}, {"any", ending::first},
     {"all", ending::first, function}, {"contains", ending::first, "the value: explain(\"contains\", value)"},

@@ -8,12 +8,15 @@
 
 #include "data/binary_writer.hpp"
 #include "data/csv_writer.hpp"
+#include "data/json_writer.hpp"
 
 namespace query::runtime {
 
 std::unique_ptr<data::row_writer> writer_of(data::file_format format, const std::string& path, const csv_options& options,
                                             const ir::type* row, const local_engine& engine) {
   if (format == data::file_format::csv) return std::make_unique<data::csv_writer>(path, options, row);
+  if (format == data::file_format::json_lines)
+    return std::make_unique<data::json_writer>(path, data::json_options_of(options, unknown_fields::ignore), row);
   return std::make_unique<data::binary_writer>(path, row, [row, &engine](std::byte* rows, std::size_t n) {
     engine.clear_unused(*row, rows, n);
   });

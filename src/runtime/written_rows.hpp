@@ -1,4 +1,4 @@
-// What write_csv and write_binary do with the rows of one partition: a file of a folder that takes its place as a whole.
+// What write_csv and its like do with the rows of one partition: a file of a folder that takes its place as a whole.
 #pragma once
 
 #include <memory>

@@ -113,6 +113,78 @@ TEST_F(files, errors_name_line_and_row) {
   for (const auto& s : sessions()) EXPECT_EQ(run(s), run(one));
 }
 
+TEST_F(files, bad_lines_are_left_out_by_each_reader) {
+  std::mt19937 random(7);
+  std::string bytes = "id,text,weight\n";
+  for (int i = 0; i < 4000; ++i) {
+    if (random() % 20 == 0) bytes += random() % 2 ? "x,a,1\n" : "1,\"a\nb\"\n";
+    bytes += std::to_string(i) + (random() % 9 ? ",a,1\n" : ",\"a\n\"\"b\",1\n");
+  }
+  // A quote that is never closed is a line that is left out, too.
+  for (const char* end : {"", "7,\"open,1\n8,b,1\n"}) {
+    write(bytes + end);
+    const auto read = [&](const query::Session& s) { return query::read_csv<line>(path, {.on_error = query::bad_lines::skip}).in(s); };
+    const std::vector<line> expected = read(one).to_vector();
+    EXPECT_EQ(expected.size(), 4000u);
+    for (const auto& s : sessions()) {
+      EXPECT_EQ(read(s).to_vector(), expected);
+      EXPECT_EQ(read(s).count(), 4000);
+    }
+  }
+}
+
+TEST_F(files, bad_lines_are_collected_by_one_reader) {
+  std::string bytes = "id,text,weight\n";
+  for (int i = 0; i < 4000; ++i) bytes += (i % 100 ? std::to_string(i) : "x") + ",a,1\n";
+  write(bytes);
+  const auto run = [&](const query::Session& s, const query::rejected_lines& to) {
+    const auto q = query::read_csv<line>(path, {.on_error = query::bad_lines::collect, .rejected = to}).in(s);
+    EXPECT_EQ(q.explain().find("each partition reads its part of the file"), std::string::npos);
+    return q.group_by([](auto x) { return x.id % 7; }).select([](auto g) { return g.count(); }).sum();
+  };
+  const query::rejected_lines expected(10);
+  EXPECT_EQ(run(one, expected), 3960);
+  EXPECT_EQ(expected.count(), 40u);
+  EXPECT_EQ(expected.lines().size(), 10u);
+  for (const auto& s : sessions()) {
+    const query::rejected_lines got(10);
+    EXPECT_EQ(run(s, got), 3960);
+    EXPECT_EQ(got.count(), 40u);
+    EXPECT_EQ(got.lines(), expected.lines());
+  }
+}
+
+TEST_F(files, of_json_lines_are_read_in_parts) {
+  std::mt19937 random(9);
+  std::vector<line> rows;
+  for (int i = 0; i < 3000; ++i) rows.push_back({i, std::string(random() % 40, 'a') + "\n\"", 0.5});
+  query::from(rows).in(one).write_json_lines(path);
+  for (const auto& s : sessions()) {
+    const auto q = query::read_json_lines<line>(path).in(s);
+    EXPECT_EQ(q.to_vector(), rows);
+    EXPECT_NE(q.explain().find("each partition reads its part of the file"), std::string::npos);
+    EXPECT_EQ(query::read_json_lines<line>(path, {.unknown = query::unknown_fields::refuse}).in(s).count(), 3000);
+  }
+  std::ofstream(path, std::ios::app) << "{\"id\":1}\n";
+  const auto run = [&](const query::Session& s) { return error_of([&] { (void)query::read_json_lines<line>(path).in(s).to_vector(); }); };
+  EXPECT_NE(run(one).find(".csv:3001:"), std::string::npos) << run(one);
+  for (const auto& s : sessions()) EXPECT_EQ(run(s), run(one));
+}
+
+TEST_F(files, tell_their_names_as_the_user_wrote_them) {
+  std::string bytes = "id,weight\n";
+  for (int i = 0; i < 2000; ++i) bytes += std::to_string(i) + ",1\n";
+  write(bytes);
+  const std::string relative = std::filesystem::relative(path).string();
+  for (const auto& s : sessions())
+    for (const std::string& given : {path, relative}) {
+      const auto q = query::read_csv<line>(given, {.file_name_in = "text"}).in(s);
+      EXPECT_EQ(q.group_by([](auto x) { return x.text; }).select([](auto g) { return g.key(); }).to_vector(),
+                std::vector<std::string>{given});
+      EXPECT_EQ(q.count(), 2000);
+    }
+}
+
 TEST_F(files, small_ones_have_one_reader) {
   write("id,text,weight\n1,a,2\n");
   for (const auto& s : sessions()) {

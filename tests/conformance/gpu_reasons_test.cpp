@@ -56,6 +56,7 @@ class gpu_reasons : public testing::Test {
           .explain();
     if (verb == "generate") return numbers().where([](auto x) { return x > 3; }).explain();
     if (verb == "read_binary") return planned(query::read_binary<tick>(file_)).where([](auto t) { return t.price > 1; }).explain();
+    if (verb == "read_json_lines") return planned(query::read_json_lines<tick>(file_)).where([](auto t) { return t.price > 1; }).explain();
     if (verb == "read_csv") return file().where([](auto t) { return t.price > 1; }).explain();
     if (verb == "verify") return rows().verify().explain();
     return rows().explain(verb == "end" ? "begin" : std::string(verb));

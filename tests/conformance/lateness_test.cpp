@@ -165,9 +165,9 @@ std::string lines_of(const std::string& text) {
 }
 
 CONFORMS(lateness, of_terminals, "timeout", "to_vector", "to_columns", "to_vectors", "to_lookup", "to_map", "to_set", "describe",
-         "write_csv", "write_binary", "table", "for_each", "begin", "sequence_equal", "min_by", "max_by", "reduce", "count", "sum", "min",
-         "max", "average", "mean", "aggregate", "value_of", "approx_count_distinct", "approx_quantile", "top_k_frequent",
-         "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single",
+         "write_csv", "write_json_lines", "write_binary", "table", "for_each", "begin", "sequence_equal", "min_by", "max_by", "reduce",
+         "count", "sum", "min", "max", "average", "mean", "aggregate", "value_of", "approx_count_distinct", "approx_quantile",
+         "top_k_frequent", "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single",
          "single_or_default", "element_at", "element_at_or_default", "any", "all", "contains", "print") {
   const std::string path = testing::TempDir() + "query_late_" + std::to_string(::getpid()) + ".csv";
   LATE("to_vector", NUMBERS.to_vector());
@@ -182,6 +182,7 @@ CONFORMS(lateness, of_terminals, "timeout", "to_vector", "to_columns", "to_vecto
   LATE("describe", ROWS.describe());
   LATE("write_csv", (ROWS.write_csv(path), 0));
   LATE("write_csv, a folder", (ROWS.write_csv(path + "s/"), 0));
+  LATE("write_json_lines", (ROWS.write_json_lines(path), 0));
   LATE("write_binary", (NUMBERS.write_binary(path), 0));
   LATE("table", ROWS.table());
   LATE("for_each", (ROWS.for_each([](const Sold&) {}), 0));
@@ -356,7 +357,7 @@ CONFORMS(lateness, of_joins, "timeout", "join", "left_join", "right_join", "full
 
 CONFORMS(lateness, of_row_wise_verbs_and_runs, "timeout", "where", "select", "select_many", "index", "chunk", "window", "apply",
          "apply_all", "take", "skip", "take_last", "skip_last", "take_while", "skip_while", "values", "generate", "range", "repeat",
-         "columns", "read_csv", "read_binary", "do_while", "times", "cached", "checkpoint", "slice", "sequence") {
+         "columns", "read_csv", "read_json_lines", "read_binary", "do_while", "times", "cached", "checkpoint", "slice", "sequence") {
   const auto there = [](auto r) { return r.key >= 0; };
   LATE("where", ROWS.where(there).to_vector());
   LATE("select", ROWS.select(name).to_vector());
@@ -408,6 +409,8 @@ CONFORMS(lateness, of_row_wise_verbs_and_runs, "timeout", "where", "select", "se
   const std::string path = testing::TempDir() + "query_late_read_" + std::to_string(::getpid()) + ".csv";
   query::from(rows()).write_csv(path);
   LATE("read_csv", on(e, query::read_csv<Sold>(path)).timeout(t).to_vector());
+  query::from(rows()).write_json_lines(path);
+  LATE("read_json_lines", on(e, query::read_json_lines<Sold>(path)).timeout(t).to_vector());
   query::from(numbers()).write_binary(path);
   LATE("read_binary", on(e, query::read_binary<std::int64_t>({path, path})).timeout(t).to_vector());
   std::filesystem::remove(path);

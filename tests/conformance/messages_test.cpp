@@ -56,7 +56,7 @@ CONFORMS(messages, loops_of_a_row, "select") {
                  source(e, few).select([above](auto x) { return query::loop(x, above, itself); }).to_vector());
 }
 
-CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv", "read_binary") {
+CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv", "read_json_lines", "read_binary") {
   EXPECT_MESSAGE("range: a number of rows must not be negative: -1", query::range(0, -1));
   EXPECT_MESSAGE("range: 3000000000 numbers from 0 pass 2147483647, the largest of their type; give the first another type: "
                  "range(std::int64_t{0}, n)", query::range(0, 3'000'000'000));
@@ -79,6 +79,8 @@ CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv", "read_bina
   std::fputs("id,key,amount,price\n1,2,x,4\n", f);
   std::fclose(f);
   EXPECT_MESSAGE("read_csv: " + path + ":2:5: expected i64 for column 'amount', found 'x'", on(e, query::read_csv<tick>(path)).to_vector());
+  EXPECT_MESSAGE("read_json_lines: " + path + ":1:1: expected an object for tick, found id",
+                 on(e, query::read_json_lines<tick>(path)).to_vector());
   EXPECT_MESSAGE("read_binary: " + path + ": 28 bytes are not a whole number of rows: one of tick has 24, and the file ends within the one "
                  "that begins at byte 24", on(e, query::read_binary<tick>(path)).to_vector());
   std::filesystem::remove(path);
@@ -88,12 +90,16 @@ CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv", "read_bina
                  on(e, query::read_csv<tick>(std::vector<std::string>{})).count());
 }
 
-CONFORMS(messages, sinks, "write_csv", "write_binary", "to_map") {
+CONFORMS(messages, sinks, "write_csv", "write_json_lines", "write_binary", "to_map") {
   const auto q = source(e, few);
   EXPECT_MESSAGE("write_csv: cannot write the file: /nowhere/t.csv: ", q.write_csv("/nowhere/t.csv"));
   EXPECT_MESSAGE("write_csv: csv_options.quote and .delimiter are the same character", q.write_csv("/nowhere/t.csv", {.delimiter = '"'}));
   EXPECT_MESSAGE("write_csv: csv_options.quote and .delimiter are the same character", q.write_csv("/nowhere/t/", {.delimiter = '"'}));
   EXPECT_MESSAGE("write_csv: cannot write the folder: /nowhere/t/: No such file or directory", q.write_csv("/nowhere/t/"));
+  EXPECT_MESSAGE("write_csv: .on_error, .rejected and .file_name_in are options of reading",
+                 q.write_csv("/nowhere/t.csv", {.file_name_in = "a"}));
+  EXPECT_MESSAGE("write_json_lines: cannot write the file: /nowhere/t.jsonl: ", q.write_json_lines("/nowhere/t.jsonl"));
+  EXPECT_MESSAGE("write_json_lines: cannot write the folder: /nowhere/t/: No such file or directory", q.write_json_lines("/nowhere/t/"));
   EXPECT_MESSAGE("write_binary: cannot write the file: /nowhere/t.bin: ", q.write_binary("/nowhere/t.bin"));
   EXPECT_MESSAGE("write_binary: the path names no folder that could be replaced: /", q.write_binary("/"));
   EXPECT_MESSAGE("to_map: two rows have the same key; use to_lookup, or distinct_by first", q.to_map([](auto x) { return x % 2; }));

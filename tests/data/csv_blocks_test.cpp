@@ -143,7 +143,7 @@ TEST_F(csv_blocks_test, arbitrary_text_reads_the_same_in_blocks_of_any_size) {
     std::string text = "i8,s\n";
     for (std::uint64_t n = random() % 30; n > 0; --n) text += pieces[random() % std::size(pieces)];
     using row_type = std::pair<std::optional<int>, std::string>;
-    const csv_options o{.trim = random() % 2 == 0, .columns = {{"0", "i8"}, {"1", "s"}}};
+    const csv_options o{.trim = random() % 2 == 0, .columns = {{"first", "i8"}, {"second", "s"}}};
     std::vector<row_type> whole;
     const std::string error = error_of([&] { whole = read<row_type>(text, o); });
     const auto got = first<row_type>(text, 1 + random() % 40, ~std::size_t{0}, o, 1 + random() % 20);

@@ -213,10 +213,8 @@ TEST_F(csv_errors_test, files_that_cannot_be_read) {
 
 TEST_F(csv_errors_test, files_that_are_no_csv) {
   EXPECT_EQ(error<dated>("\xFF\xFEn"), "read_csv: a.csv: it is UTF-16 text: save it as UTF-8");
-  EXPECT_EQ(error<dated>("\x1F\x8B\x08"), "read_csv: a.csv: it is compressed (gzip): unpack it first");
   EXPECT_EQ(error<dated>("\xFD" "7zXZ"), "read_csv: a.csv: it is compressed (xz): unpack it first");
-  EXPECT_EQ(error<dated>("\x28\xB5\x2F\xFD"), "read_csv: a.csv: it is compressed (zstd): unpack it first");
-  EXPECT_EQ(error<dated>("PK\x03\x04"), "read_csv: a.csv: it is a zip archive or a spreadsheet: save it as CSV");
+  EXPECT_EQ(error<dated>("PK\x03\x04"), "read_csv: a.csv: it is a zip archive or a spreadsheet: save it as text");
 }
 
 TEST_F(csv_errors_test, the_first_error_in_the_file_is_reported_whatever_the_order_of_the_tasks) {

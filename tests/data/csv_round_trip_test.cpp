@@ -116,7 +116,7 @@ TEST_F(csv_round_trip_test, arbitrary_text_reads_the_same_in_chunks_of_any_size)
     std::string text = "i8,s\n";
     for (std::uint64_t n = random_() % 30; n > 0; --n) text += pieces[random_() % std::size(pieces)];
     using row_type = std::pair<std::optional<int>, std::string>;
-    const csv_options o{.trim = chance(2), .columns = {{"0", "i8"}, {"1", "s"}}};
+    const csv_options o{.trim = chance(2), .columns = {{"first", "i8"}, {"second", "s"}}};
     std::vector<row_type> whole, parts;
     const std::string whole_error = error_of([&] { whole = read<row_type>(text, o); });
     const std::string parts_error = error_of([&] { parts = read<row_type>(text, o, 1 + random_() % 20); });

@@ -6,6 +6,7 @@
 namespace query {
 
 struct csv_options;
+struct json_options;
 
 namespace check {
 
@@ -49,6 +50,7 @@ struct after_error {
 #undef QUERY_DETAIL_VERB
   // Of options in braces no type is deduced.
   template <class P, class Options = csv_options> after_error write_csv(const P&, const Options&) const { return {}; }
+  template <class P, class Options = json_options> after_error write_json_lines(const P&, const Options&) const { return {}; }
   const after_error& operator*() const { return *this; }
   const after_error* operator->() const { return this; }
   const after_error* begin() const { return this; }

@@ -428,6 +428,7 @@ struct table { QUERY_DETAIL_HAVE_DESCRIBED(table) };
 struct print { QUERY_DETAIL_HAVE_DESCRIBED(print) };
 struct describe { QUERY_DETAIL_HAVE_DESCRIBED(describe) };
 struct write_csv { QUERY_DETAIL_HAVE_DESCRIBED(write_csv) };
+struct write_json_lines { QUERY_DETAIL_HAVE_DESCRIBED(write_json_lines) };
 #define QUERY_DETAIL_HAVE_FIXED_WIDTH(verb)                                                                                               \
   template <class T> static constexpr bool fixed_width() {                                                                                \
     constexpr bool fixed = std::is_trivially_copyable_v<T> && ir::described_v<T>;                                                         \
@@ -502,6 +503,7 @@ struct columns {
 };
 
 struct read_csv { QUERY_DETAIL_HAVE_DESCRIBED(read_csv) };
+struct read_json_lines { QUERY_DETAIL_HAVE_DESCRIBED(read_json_lines) };
 struct read_binary { QUERY_DETAIL_HAVE_FIXED_WIDTH(read_binary) };
 #undef QUERY_DETAIL_HAVE_FIXED_WIDTH
 

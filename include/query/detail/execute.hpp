@@ -10,6 +10,10 @@
 #include <query/print.hpp>
 #include <query/session.hpp>
 
+namespace query {
+struct json_options;
+}
+
 namespace query::detail {
 
 // All rows, side by side.
@@ -79,8 +83,10 @@ bool checks_functions(const settings& s);
 std::string print_rows(const table& t, const pipe& p, std::uint64_t total, const print_options& options);
 std::string describe_rows(const pipe& p, const settings& s);
 void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* csv_options, call_site where);
+void write_json_file(const pipe& p, const settings& s, const std::string& path, const json_options& options, call_site where);
 void write_binary_file(const pipe& p, const settings& s, const std::string& path, call_site where);
 std::shared_ptr<const logical> csv_source(const file_paths& files, const void* csv_options, const ir::type* row, call_site where);
+std::shared_ptr<const logical> json_source(const file_paths& files, const json_options& options, const ir::type* row, call_site where);
 std::shared_ptr<const logical> binary_source(const file_paths& files, const ir::type* row, call_site where);
 
 }  // namespace query::detail

@@ -238,7 +238,7 @@ template <class Q, class T, class K, class KF> class Grouped {
   QUERY_DETAIL_NO_VALUE(to_columns) QUERY_DETAIL_NO_VALUE(print) QUERY_DETAIL_NO_VALUE(table) QUERY_DETAIL_NO_VALUE(describe)
   QUERY_DETAIL_NO_VALUE(write_csv) QUERY_DETAIL_NO_VALUE(explain) QUERY_DETAIL_NO_VALUE(single) QUERY_DETAIL_NO_VALUE(last)
   QUERY_DETAIL_NO_VALUE(write_binary) QUERY_DETAIL_NO_VALUE(approx_count_distinct) QUERY_DETAIL_NO_VALUE(approx_quantile)
-  QUERY_DETAIL_NO_VALUE(top_k_frequent)
+  QUERY_DETAIL_NO_VALUE(top_k_frequent) QUERY_DETAIL_NO_VALUE(write_json_lines)
   QUERY_DETAIL_NO_VALUE(reduce) QUERY_DETAIL_NO_VALUE(group_by) QUERY_DETAIL_NO_VALUE(concat) QUERY_DETAIL_NO_VALUE(first_or_none)
   QUERY_DETAIL_NO_VALUE(then_by) QUERY_DETAIL_NO_VALUE(cached) QUERY_DETAIL_NO_VALUE(do_while) QUERY_DETAIL_NO_VALUE(zip)
 #undef QUERY_DETAIL_NO_VALUE

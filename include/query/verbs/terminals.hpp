@@ -7,6 +7,7 @@
 #include <query/column_chunks.hpp>
 #include <query/columns_of.hpp>
 #include <query/csv.hpp>
+#include <query/json_lines.hpp>
 #include <query/detail/discard.hpp>
 #include <query/detail/list_copy.hpp>
 #include <query/detail/map_rows.hpp>
@@ -398,6 +399,7 @@ template <class Derived, class T> class terminals {
   QUERY_DETAIL_NEEDS(max_by, 1, "the function is missing: max_by([](auto t) { return t.price; }). Of rows that are numbers: max()")
   QUERY_DETAIL_NEEDS(reduce, 1, "the function of all rows is missing: reduce([](auto g) { return g.sum([](auto t) { return t.qty; }); })")
   QUERY_DETAIL_NEEDS(write_csv, 1, "the path of the file is missing: write_csv(path)")
+  QUERY_DETAIL_NEEDS(write_json_lines, 1, "the path of the file is missing: write_json_lines(path)")
   QUERY_DETAIL_NEEDS(write_binary, 1, "the path of the file is missing: write_binary(path)")
 
   // ---- for people and files
@@ -416,9 +418,14 @@ template <class Derived, class T> class terminals {
     else return detail::describe_rows(pipe_of(), settings());
   }
   // Writes beside the file and renames at the end: nothing is half written. A path that ends with '/' is a folder, with a file for each
-  // partition of the cluster, part-00000.csv and so on, in the order of the rows; an earlier one is replaced as a whole.
+  // partition of the cluster, part-00000.csv and so on, in the order of the rows; an earlier one is replaced as a whole. A file whose
+  // name ends with .gz or .zst is compressed.
   void write_csv(const std::string& path, const csv_options& options = {}, call_site at = call_site::here()) const {
     if constexpr (check::write_csv::described<T>()) detail::write_csv_file(pipe_of(), settings(), path, &options, at);
+  }
+  // The same with an object of JSON a row.
+  void write_json_lines(const std::string& path, const json_options& options = {}, call_site at = call_site::here()) const {
+    if constexpr (check::write_json_lines::described<T>()) detail::write_json_file(pipe_of(), settings(), path, options, at);
   }
   // The same with rows as they lie in memory, for read_binary; bytes that no field uses are zeros.
   void write_binary(const std::string& path, call_site at = call_site::here()) const {

@@ -31,8 +31,8 @@ double rows_of_file(const detail::logical& file) {
   const auto& source = *static_cast<const data::file_source*>(file.options.get());
   const data::file_state state = data::state_of(source);
   if (!state.there) return rows_of_a_stream;
-  const bool csv = source.format == data::file_format::csv;
-  return static_cast<double>(state.bytes) / (csv ? double{bytes_of_a_file_row} : static_cast<double>(file.row->size));
+  const bool text = source.format != data::file_format::binary;
+  return static_cast<double>(state.bytes) / (text ? double{bytes_of_a_file_row} : static_cast<double>(file.row->size));
 }
 
 }  // namespace
