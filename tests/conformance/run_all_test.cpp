@@ -77,7 +77,8 @@ CONFORMS(run_all, values_give_their_value, "run_all", "value_of") {
 
 CONFORMS(run_all, sums_of_fractions_behind_traced_filters_have_the_bits_of_the_query_alone, "run_all") {
   const auto& rows = many_ticks();
-  const auto thirds = source(e, rows).where([](auto t) { return t.amount > 0; }).select([](auto t) { return std::pair(t.key, t.price / 3); });
+  const auto thirds =
+      source(e, rows).where([](auto t) { return t.amount > 0; }).select([](auto t) { return std::pair(t.key, t.price / 3); });
   const auto sums = thirds.group_by([](auto p) { return p.first; })
                         .select([](auto g) { return std::pair(g.key(), g.sum([](auto p) { return p.second; })); })
                         .order_by([](auto p) { return p.first; });
@@ -92,8 +93,9 @@ CONFORMS(run_all, queries_that_are_verified_run_together, "run_all", "verify") {
   std::int64_t next = 0;
   const auto numbers = on(e, query::generate([&next] { return next < 3000 ? std::optional(next++) : std::nullopt; }));
   const auto large = source(e, rows).verify().where([](auto t) { return t.amount > 0; });
-  const auto [l, n, sum, odd] = query::run_all(large, query::value_of(large).count(), query::value_of(numbers).sum([](auto x) { return x; }),
-                                               numbers.where([](auto x) { return x % 2 == 1; }));
+  const auto [l, n, sum, odd] =
+      query::run_all(large, query::value_of(large).count(), query::value_of(numbers).sum([](auto x) { return x; }),
+                     numbers.where([](auto x) { return x % 2 == 1; }));
   EXPECT_ROWS(l, kept(rows, [](const tick& t) { return t.amount > 0; }));
   EXPECT_EQ(n, std::ssize(l));
   EXPECT_EQ(sum, 3000 * 2999 / 2);
