@@ -7,6 +7,7 @@
 
 #include <query/detail/binding.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/together.hpp>
 #include <query/errors.hpp>
 
 #include "ir/analysis.hpp"
@@ -17,6 +18,7 @@
 #include "planner/orders.hpp"
 #include "planner/plan_walk.hpp"
 #include "planner/rules.hpp"
+#include "planner/shared_rows.hpp"
 
 namespace query::planner {
 
@@ -48,7 +50,8 @@ struct readers_found {
 class builder {
  public:
   // `known`: what an earlier builder of the same graph found.
-  builder(machine_graph& g, const plan_options& o, readers_found& known) : graph_(g), options_(o), known_(known) {}
+  builder(machine_graph& g, const plan_options& o, const shared_rows& shared, readers_found& known)
+      : graph_(g), options_(o), shared_(shared), known_(known) {}
 
   branch result_of(const pipe& p) { return run(build(p)); }
   void separate_result() {
@@ -70,6 +73,7 @@ class builder {
     const pipe* at;
     bool ordered;  // as_ordered() holds there
     std::optional<stage> probe = {};
+    const logical* after = nullptr;  // of a loop: its verbs up to this one are not run, as the branch begins with the rows of that
   };
 
   plan_walk<branch> build(const pipe& end) {
@@ -77,13 +81,16 @@ class builder {
     const bool outer = ordered_;
     std::vector<step> steps;
     const pipe* p = &end;
+    const logical* shared = nullptr;
     while (true) {
       ordered_ = ordered_ || p->node->ordered;
       if (p->native) {
         const pipe& origin = p->native->origin;
         for (const logical* n = p->node.get(); n != origin.node.get() && detail::row_wise(n->what); n = n->inputs.front().node.get())
           ordered_ = ordered_ || n->ordered;
-        steps.push_back({p, ordered_});
+        shared = shared_.last_of(*p);
+        if (shared != p->node.get()) steps.push_back({p, ordered_, {}, shared});
+        if (shared) break;
         p = &origin;
       } else if (is_probe(*p->node) && !has_several_readers(*p->node)) {
         stage s = co_await probe_of(*p->node);
@@ -94,12 +101,13 @@ class builder {
       }
     }
     branch b;
-    co_await begin(*p, b);
+    if (shared) co_await begin_with_shared(*shared, *p, b);
+    else co_await begin(*p, b);
     for (; !steps.empty(); steps.pop_back()) {
       step& s = steps.back();
       ordered_ = s.ordered;
       if (s.probe) co_await add_probe(std::move(*s.probe), b);
-      else co_await add_segment(*s.at, b);
+      else co_await add_segment(*s.at, b, s.after, s.at->node.get());
     }
     ordered_ = outer;
     co_return b;
@@ -131,13 +139,17 @@ class builder {
     }
   }
 
-  plan_walk<void> add_segment(const pipe& p, branch& b) {
+  // The verbs of a compiled loop from behind `after` (null: the first) up to `last`: as it was compiled, if that is all of them, else one
+  // function after the other.
+  plan_walk<void> add_segment(const pipe& p, branch& b, const logical* after, const logical* last) {
     stage s;
-    s.native = p.native;
-    s.in = p.native->in;
-    s.out = p.native->out;
-    const logical* stop = p.native->origin.node.get();
-    for (const logical* n = p.node.get(); n != stop && detail::row_wise(n->what); n = n->inputs.front().node.get()) s.nodes.push_back(n);
+    const bool whole = !after && last == p.node.get();
+    s.native = whole ? p.native : nullptr;
+    s.how = whole ? form::native : form::thunks;
+    s.in = after ? after->row : p.native->in;
+    s.out = last->row;
+    const logical* stop = after ? after : p.native->origin.node.get();
+    for (const logical* n = last; n != stop && detail::row_wise(n->what); n = n->inputs.front().node.get()) s.nodes.push_back(n);
     std::reverse(s.nodes.begin(), s.nodes.end());
     bool speculatable = true, filtered = false;
     for (const logical* n : s.nodes) {
@@ -150,10 +162,32 @@ class builder {
       }
       if (n->what == verb::where) filtered = true;
     }
-    s.speculate = filtered && speculatable && p.native->can_speculate();
-    if (p.native->needs_position()) position(b);
+    s.speculate = whole && filtered && speculatable && p.native->can_speculate();
+    if (whole && p.native->needs_position()) position(b);
+    b.row = s.out;
     b.stages.push_back(std::move(s));
-    b.row = p.native->out;
+  }
+
+  // Rows of a row-wise verb that several queries of one run want, which are made once: a table. p: where the verb was met.
+  plan_walk<void> begin_with_shared(const logical& n, const pipe& p, branch& b) {
+    const auto key = std::tuple(&n, static_cast<const detail::segment*>(nullptr), ordered_);
+    vertex* v = nullptr;
+    if (const auto it = tables_.find(key); it != tables_.end()) {
+      v = it->second;
+    } else {
+      std::vector<binding> outer = take_captures();
+      const pipe& loop = shared_.loop_of(n, p);
+      branch rows = co_await build(loop.native->origin);
+      co_await add_segment(loop, rows, nullptr, &n);
+      v = add_vertex();
+      v->inputs.push_back(std::move(rows));
+      v->captures = take_captures();
+      captures_ = std::move(outer);
+      finish(*v);
+      if (v->slots.empty()) tables_[key] = v;
+    }
+    b.table = v;
+    b.row = n.row;
   }
 
   // Row numbers are those of a source or a table: filters before them end the branch.
@@ -457,6 +491,7 @@ class builder {
 
   machine_graph& graph_;
   const plan_options& options_;
+  const shared_rows& shared_;
   bool ordered_ = false;
   std::vector<binding> captures_;
   std::vector<std::uint64_t> open_slots_;
@@ -484,10 +519,11 @@ std::unique_ptr<machine_graph> make_machine_graph(const pipe& root, std::string 
   g->root = root;
   g->terminal = std::move(terminal);
   g->no_gpu = options.gpu_status;
+  const shared_rows shared(*root.node);
   readers_found known;
   for (bool again = true; again;) {
     g->vertices.clear();
-    builder b(*g, options, known);
+    builder b(*g, options, shared, known);
     g->result = b.result_of(root);
     g->captures = b.take_captures();
     if (options.separate_result && !g->result.stages.empty()) b.separate_result();

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include <query/detail/binding.hpp>
+#include <query/detail/together.hpp>
 
 #include "ir/device_function.hpp"
 #include "planner/explain_text.hpp"
@@ -35,6 +36,15 @@ class writer {
                n.what == verb::source_file ? n.label + " of " + std::string(n.row->name)
                                            : source_text(n) + accelerated(n) + fast_math(n) + name(n),
                place(n));
+      co_return;
+    }
+    if (detail::are_together(n)) {
+      to_.line(depth, n.label, place(n));
+      int number = 0;
+      for (const auto& c : n.functions.front().captures) {
+        to_.line(depth + 1, "query " + std::to_string(++number) + ":");
+        co_await chain(*static_cast<const pipe*>(c->plan.get())->node, depth + 2);
+      }
       co_return;
     }
     co_await chain(*n.inputs.front().node, depth);

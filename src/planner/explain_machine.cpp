@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include <query/detail/asof_options.hpp>
+#include <query/detail/together.hpp>
 
 #include "planner/explain_text.hpp"
 #include "planner/join_condition.hpp"
@@ -27,9 +28,12 @@ class writer {
   void write(const vertex& v, int depth) {
     std::string engine = v.engine + in_partitions(v.partitions);
     if (!v.why.empty()) engine += ": " + once(v.why);
-    to_.line(depth, number(v) + " " + names_.verb(v) + form_of(v), engine);
-    for (const branch& b : v.inputs) rows(b, engine_of_forms(v.engine, v.shares), depth + 1);
-    captures(v.captures, depth + 1);
+    const bool together = v.node && detail::are_together(*v.node);
+    to_.line(depth, number(v) + " " + names_.verb(v) + form_of(v), together ? "" : engine);
+    for (const branch& b : v.inputs)
+      if (!together) rows(b, engine_of_forms(v.engine, v.shares), depth + 1);
+    if (together) queries(v.captures, depth + 1);
+    else captures(v.captures, depth + 1);
     if (v.node && v.node->has_own_equality()) to_.line(depth + 1, "keys: by the user's own equality and hash");
     if (v.node && v.node->has_own_order()) to_.line(depth + 1, "keys: in the user's own order");
     if (const std::string w = wanted_text(v.row(), v.wanted); !w.empty()) to_.line(depth + 1, "columns: " + w);
@@ -117,6 +121,10 @@ class writer {
   }
   void captures(const std::vector<binding>& list, int depth) {
     for (const binding& c : list) to_.line(depth, "captures the rows of " + number(*c.table));
+  }
+  void queries(const std::vector<binding>& list, int depth) {
+    int i = 0;
+    for (const binding& c : list) to_.line(depth, "query " + std::to_string(++i) + ": the rows of " + number(*c.table));
   }
   void loop(const vertex& v, int depth) {
     if (!v.node || v.node->what != verb::do_while) return;

@@ -43,7 +43,7 @@ void prepare_arrow_columns(planner::machine_graph& g, const run_context& context
 }  // namespace
 
 execution::execution(const detail::pipe& p, const detail::settings& s, const std::string& terminal, planner::reading how,
-                     std::optional<fold_kind> fold, const char* reader, detail::call_site where, bool as_they_come)
+                     std::optional<fold_kind> fold, const char* reader, detail::call_site where, bool as_they_come, bool begins)
     : last(p.node),
       terminal_(reader ? reader : fold ? terminal : std::string(ir::verb_of(*last))),
       where_(reader ? where : last->where),
@@ -74,7 +74,7 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
     context.profile = std::make_shared<profiled_run>(*graph, session->pool, *session->scheduler, begin_);
     threads_.measure(context.profile.get());
   }
-  read([] {});
+  if (begins) read([] {});
   serving_ = true;
 }
 

@@ -39,9 +39,10 @@ class execution {
  public:
   // `reader`: the terminal verb that reads the rows, where it is known: what is stopped outside of the vertices is stopped there.
   // `as_they_come`: the reader takes rows in order, and does without their number; where partitions make them, see next_rows().
+  // `begins`: the vertices run at once; else when rows are read first, and the plan may be changed until then.
   execution(const detail::pipe& p, const detail::settings& s, const std::string& terminal, planner::reading how,
             std::optional<detail::fold_kind> fold = {}, const char* reader = nullptr, detail::call_site where = {},
-            bool as_they_come = false);
+            bool as_they_come = false, bool begins = true);
   ~execution();
 
   // Runs a part of the query; what no verb has put its name to is the last one's.

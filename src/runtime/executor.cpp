@@ -62,10 +62,12 @@ void executor::begin() {
 void executor::run_vertices() {
   begin();
   for (const vertex* v : graph_->top) {
+    reached_ = v;
     if (!v->streamed && !v->in_place && !cached_.spared.contains(v) && !context_->left_to_joins.contains(v)) run(*v);
     else if (context_->progress)
       for (int p = 0; p < v->partitions; ++p) context_->progress->vertex_done();
   }
+  reached_ = nullptr;
 }
 
 void executor::run_in_round(const std::vector<vertex*>& vertices) {

@@ -60,6 +60,7 @@ class executor {
   // What happens for a vertex: its time, and its verb in what is thrown.
   void in_name_of(const planner::vertex& v, function_ref<void()> f);
   const cached_vertices& cached() const { return cached_; }  // that this run has found
+  const planner::vertex* reached() const { return reached_; }  // that run_vertices() runs, or failed at; null: none
   bool fell_back() const { return fell_back_; }  // the CPU took over a vertex that its engine could not run
 
  private:
@@ -96,6 +97,7 @@ class executor {
   run_context* context_;
   partitions* over_;
   bool fell_back_ = false;
+  const planner::vertex* reached_ = nullptr;
   cached_vertices cached_;
   std::map<const planner::vertex*, checkpoint> checkpoints_;  // of cached rows that are yet to be computed
   std::vector<std::unique_ptr<planner::vertex>> brought_;  // with found rows as their input

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <query/run_all.hpp>
+
 #include "conformance/cpu_reasons.hpp"
 #include "conformance/engines.hpp"
 #include "conformance/rows.hpp"
@@ -156,6 +158,7 @@ class gpu_plans : public testing::Test {
       return rows().group_by([](auto t) { return std::pair(t.key, t.id); }).as_ordered().select(counted).explain();
     });
     text("to_lookup", [this] { return rows().explain("to_lookup", key); });
+    text("run_all", [this] { return query::together(dear_rows().order_by(price), rows().group_by(key).select(counted)).explain(); });
     plan("value_of", [this] { return query::value_of(numbers()).sum(); });
   }
 

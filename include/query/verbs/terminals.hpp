@@ -9,7 +9,7 @@
 #include <query/csv.hpp>
 #include <query/json_lines.hpp>
 #include <query/detail/discard.hpp>
-#include <query/detail/list_copy.hpp>
+#include <query/detail/filled_vector.hpp>
 #include <query/detail/map_rows.hpp>
 #include <query/detail/same_rows.hpp>
 #include <query/detail/stop.hpp>
@@ -28,37 +28,13 @@ template <class Derived, class T> class terminals {
  public:
   // ---- rows
   std::vector<T> to_vector() const {
-    std::vector<T> out;
-    const detail::discarded_if_stopped left(out);
-    const auto reserve = [&](std::uint64_t n) {
-      out.reserve(static_cast<std::size_t>(n));
-      if constexpr (!std::is_same_v<T, bool>) detail::fetch_pages(out.data(), out.capacity() * sizeof(T), settings());
-    };
-    const auto append = [&](const detail::row_block& b) {
-      T* r = static_cast<T*>(b.rows);
-      if constexpr (std::is_trivially_copyable_v<T>) {
-        out.insert(out.end(), r, r + b.n);
-      } else if (b.owned) {
-        for (std::size_t i = 0; i < b.n; ++i) out.push_back(std::move(r[i]));
-      } else if constexpr (ir::is_list_v<T>) {
-        for (std::size_t i = 0; i < b.n; ++i) out.push_back(detail::copied_list<T>(std::span<const typename T::value_type>(r[i])));
-      } else {
-        out.insert(out.end(), static_cast<const T*>(r), static_cast<const T*>(r) + b.n);
-      }
-      return true;
-    };
-    if constexpr (!std::is_trivially_copyable_v<T> && record<T>) {
-      // Records with strings are faster assigned by all threads than moved there by one.
-      const auto room = [&](std::uint64_t n) -> void* {
-        reserve(n);
-        detail::in_runs(0, static_cast<std::size_t>(n), [&](std::size_t, std::size_t end) { out.resize(end); });
-        return out.data();
-      };
-      detail::assign_or_stream(pipe_of(), settings(), room, reserve, append);
-    } else {
-      detail::stream(pipe_of(), settings(), reserve, append);
-    }
-    return out;
+    detail::filled_vector<T> out(settings());
+    const auto reserve = [&](std::uint64_t n) { out.reserve(n); };
+    const auto append = [&](const detail::row_block& b) { return out.append(b); };
+    if constexpr (detail::filled_vector<T>::assigned)
+      detail::assign_or_stream(pipe_of(), settings(), [&](std::uint64_t n) { return out.room(n); }, reserve, append);
+    else detail::stream(pipe_of(), settings(), reserve, append);
+    return std::move(out).take();
   }
   // The rows as columns that the result owns, in chunks (query/column_chunks.hpp): no container is filled. Rows are records.
   auto to_columns() const {
