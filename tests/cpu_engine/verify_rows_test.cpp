@@ -75,6 +75,18 @@ TEST(verify_rows, of_runs_and_matches) {
   }
 }
 
+TEST(verify_rows, of_left_rows_without_matches) {
+  const auto all = fills(300), few = fills(30);
+  const auto id = [](auto t) { return t.id; };
+  const auto joined = [&](auto f) { return query::from(all).verify().group_join(query::from(few), id, id, f); };
+  const auto sums = joined([](auto l, auto own) { return l.price + query::sum(own, [](auto t) { return t.price; }); }).to_vector();
+  ASSERT_EQ(sums.size(), 300u);
+  EXPECT_EQ(sums[29], 60);
+  EXPECT_EQ(sums[30], 31);
+  const auto wrong_if_empty = [](auto l, auto own) { return query::iff(own.size() == 0, lie(l.price), l.price); };
+  EXPECT_THROW(joined(wrong_if_empty).to_vector(), query::user_error);
+}
+
 TEST(verify_rows, of_nearest_matches) {
   const auto all = fills(5000);
   const auto rows = query::from(all).verify();

@@ -161,8 +161,9 @@ void check_matches_function(const logical& n, const join_side& left, const pairs
   pairs of;
   for (std::size_t i = 0, next = 0; i < count; i = next) {
     while (next < count && matched.left[next] == matched.left[i]) ++next;
-    lists.start(of.left.size(), next - i);
-    for (std::size_t m = i; m < next; ++m) lists.add(of.left.size(), matched.right[m]);
+    const std::size_t matches = matched.right[i] ? next - i : 0;  // a left row without a match comes once, and its list is empty
+    lists.start(of.left.size(), matches);
+    for (std::size_t m = i; m < i + matches; ++m) lists.add(of.left.size(), matched.right[m]);
     of.add(matched.left[i], lists.list(of.left.size()));
   }
   map_pairs(n, left, {.type = list}, of, pool);

@@ -1,0 +1,17 @@
+// The answer of a program of the cookbook: printed as a table, and compared with the rows that it must have.
+#pragma once
+
+#include <iostream>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "../same_rows.hpp"
+
+// What main returns: 0 if `rows` are the `expected` ones, in this order.
+template <class Row> int answer(const query::Query<Row>& rows, const std::vector<Row>& expected) {
+  rows.print();
+  if (same_rows(rows.to_vector(), expected)) return 0;
+  std::cerr << "These rows were expected:\n" << query::from(expected).table();
+  return 1;
+}

@@ -1,0 +1,67 @@
+// A CSV file as a spreadsheet exports it: semicolons, odd names, blanks, quotes, missing and wrong values.
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <query/query.hpp>
+
+#include "answer.hpp"
+
+struct Line {
+  std::optional<std::string> day;
+  std::string customer, amount;
+};
+QUERY_RECORD(Line, day, customer, amount);
+
+struct Sale {
+  std::string day, customer;
+  std::optional<double> amount;
+};
+QUERY_RECORD(Sale, day, customer, amount);
+
+struct Total {
+  std::string customer;
+  std::int64_t sales, unreadable;
+  double amount;
+};
+QUERY_RECORD(Total, customer, sales, unreadable, amount);
+
+// The number that the whole text is, with a decimal comma or point.
+std::optional<double> number(std::string text) {
+  for (char& c : text)
+    if (c == ',') c = '.';
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+int main() {
+  const auto path = (std::filesystem::temp_directory_path() / ("query_cookbook_" + std::to_string(getpid()) + ".csv")).string();
+  std::ofstream(path) << "Date;Customer Name;\"Amount; EUR\";Note\n"
+                         "2026-01-03; \"Miller; Sons\" ;1200,50;\"said \"\"hi\"\"\"\n"
+                         "NA;Ada;3;\n"
+                         "\n"
+                         "2026-01-04;Ada;n/a;\"two\nlines\"\n"
+                         " 2026-01-05 ;Ada; 12.5;\n";
+
+  const auto totals = query::read_csv<Line>(path, {.delimiter = ';', .null_text = "NA", .trim = true,
+                                                   .columns = {{"day", "Date"}, {"customer", "Customer Name"}, {"amount", "Amount; EUR"}}})
+      .where([](auto l) { return l.day.has_value(); })
+      .select([](const Line& l) { return Sale{*l.day, l.customer, number(l.amount)}; })
+      .group_by([](auto s) { return s.customer; })
+      .select([](auto g) {
+        const auto amount = [](auto s) { return s.amount; };
+        return query::make<Total>(g.key(), g.count(amount), g.count() - g.count(amount), g.sum(amount));
+      })
+      .order_by([](auto t) { return t.customer; });
+
+  const int failed = answer<Total>(totals, {{"Ada", 1, 1, 12.5}, {"Miller; Sons", 1, 0, 1200.5}});
+  std::filesystem::remove(path);
+  return failed;
+}
