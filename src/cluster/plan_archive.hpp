@@ -500,7 +500,7 @@ template <bool Writes> class plan_archive {
   // it is sent. Not sent are notes for explain(), engines other than the CPU, loops, and forms, which complete() chooses again.
   template <class Divided> void fields(planner::vertex& v, const Divided& divided) {
     auto& [node, inputs, captures, engine, why, expected, shares, limit, slots, accelerated, ordered, interpreted, streamed, may_stream,
-           over_columns, in_place, kept_if_it_fits, partitions, variable_partitions, moves, probing, joins, cut_off, group_function,
+           over_columns, in_place, kept_if_it_fits, partitions, variable_partitions, moves, probing, sent_for, cut_off, group_function,
            gives_columns, wanted, notes, body, test, body_result, test_result, kept_for_rounds, number, ran, observed] = v;
     verb(node);
     for (planner::branch* b : counted(inputs)) own_branch(*b, divided);

@@ -7,6 +7,7 @@
 #include "cpu_engine/exchange_pages.hpp"
 #include "cpu_engine/files.hpp"
 #include "cpu_engine/group_by.hpp"
+#include "cpu_engine/heavy_rows.hpp"
 #include "cpu_engine/join.hpp"
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/padding.hpp"
@@ -123,8 +124,16 @@ class cpu_engine final : public runtime::local_engine {
   bool can_travel(const ir::type& row) const override { return row.trivial || has_bytes(row); }
   runtime::row_pages pages_of(const detail::table& rows, runtime::run_context& context) override { return write_pages(rows, context); }
   void send_rows(const planner::vertex& v, const runtime::vertex_rows& rows, std::size_t receivers, const detail::table* begins,
-                 runtime::bucket_sink take, runtime::run_context& context) override {
-    cpu::send_rows(v, rows, receivers, begins, take, context);
+                 const runtime::heavy_keys& heavy, runtime::bucket_sink take, runtime::run_context& context) override {
+    cpu::send_rows(v, rows, receivers, begins, heavy, take, context);
+  }
+  std::vector<std::uint64_t> rows_by_hash(const planner::vertex& v, const runtime::vertex_rows& rows, std::size_t receivers,
+                                          runtime::run_context& context) override {
+    return cpu::rows_by_hash(v, rows, receivers, context);
+  }
+  std::vector<std::uint64_t> sample_hashes(const planner::vertex& v, const runtime::vertex_rows& rows, std::size_t wanted,
+                                           runtime::run_context& context) override {
+    return cpu::sample_hashes(v, rows, wanted, context);
   }
   runtime::vertex_rows receive_rows(const ir::type* row, runtime::page_feed& pages, runtime::run_context& context) override {
     return receive_pages(row, pages, context);

@@ -9,11 +9,13 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/exchange_pages.hpp"
+#include "cpu_engine/heavy_rows.hpp"
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/padding.hpp"
 #include "cpu_engine/partitioned_tables.hpp"
 #include "cpu_engine/range_exchange.hpp"
 #include "cpu_engine/value_bytes.hpp"
+#include "cpu_engine/vertex_tasks.hpp"
 #include "runtime/partition_bounds.hpp"
 
 namespace query::cpu {
@@ -23,17 +25,17 @@ namespace {
 constexpr std::size_t piece_share = 16;  // of the memory, for a piece of the rows
 constexpr std::size_t whole_share = 8;   // rows of fewer bytes are written at once
 
-detail::table slice(const detail::table& rows, std::size_t first, std::size_t end) {
-  detail::table part = rows;
-  part.rows = static_cast<const std::byte*>(rows.rows) + first * rows.type->size;
-  part.n = end - first;
-  return part;
-}
+detail::table between(const detail::table& rows, std::size_t first, std::size_t end) { return slice(rows, first, end - first); }
 
 const std::vector<std::size_t>& ends_of(const detail::table& rows) {
   const runtime::partition_bounds* const bounds = runtime::bounds_of(rows);
   if (!bounds) throw internal_error("query: an exchange has no partitions");
   return bounds->ends;
+}
+
+detail::table rows_with(const detail::table& rows, const std::vector<std::uint64_t>& ids, const planner::vertex& v,
+                        runtime::run_context& context) {
+  return take_rows_by_id({rows, false}, ids.data(), ids.size(), vertex_tasks(context, v.captures));
 }
 
 // The pages that write_pages makes, of rows that come in pieces.
@@ -80,22 +82,25 @@ class page_filler {
 class piecewise {
  public:
   piecewise(const planner::vertex& v, const ir::type& row, std::size_t receivers, const std::vector<std::size_t>* ends,
-            const detail::table* begins, runtime::bucket_sink take, runtime::run_context& context)
-      : v_(&v), ends_(ends), begins_(begins), context_(&context) {
+            const detail::table* begins, const runtime::heavy_keys& heavy, runtime::bucket_sink take, runtime::run_context& context)
+      : v_(&v), ends_(ends), begins_(begins), heavy_(&heavy), context_(&context) {
     for (std::size_t r = 0; r < (ends || begins ? receivers : 1); ++r) to_.emplace_back(row, r, take, context);
   }
   void append(const detail::table& piece) {
     if (begins_) {
       const detail::table placed = put_in_ranges(*v_, piece, *begins_, to_.size(), *context_);
       const std::vector<std::size_t>& ends = ends_of(placed);
-      for (std::size_t r = 0; r < to_.size(); ++r) to_[r].append(slice(placed, r ? ends[r - 1] : 0, ends[r]));
+      for (std::size_t r = 0; r < to_.size(); ++r) to_[r].append(between(placed, r ? ends[r - 1] : 0, ends[r]));
     } else if (!ends_) {
       to_.front().append(piece);
+    } else if (*heavy_) {
+      const auto ids = receivers_of(*v_, piece, row_, *ends_, *heavy_, *context_);
+      for (std::size_t r = 0; r < to_.size(); ++r) to_[r].append(rows_with(piece, ids[r], *v_, *context_));
     } else {
       for (std::size_t at = 0; at < piece.n;) {
         while ((*ends_)[now_] <= row_ + at) ++now_;
         const std::size_t end = std::min(piece.n, (*ends_)[now_] - row_);
-        to_[now_].append(slice(piece, at, end));
+        to_[now_].append(between(piece, at, end));
         at = end;
       }
     }
@@ -109,6 +114,7 @@ class piecewise {
   const planner::vertex* v_;
   const std::vector<std::size_t>* ends_;
   const detail::table* begins_;
+  const runtime::heavy_keys* heavy_;
   runtime::run_context* context_;
   std::vector<page_filler> to_;
   std::size_t row_ = 0, now_ = 0;
@@ -117,13 +123,13 @@ class piecewise {
 }  // namespace
 
 void send_rows(const planner::vertex& v, const runtime::vertex_rows& rows, std::size_t receivers, const detail::table* begins,
-               runtime::bucket_sink take, runtime::run_context& context) {
+               const runtime::heavy_keys& heavy, runtime::bucket_sink take, runtime::run_context& context) {
   const bool by_hash = v.moves == planner::exchange::hash;
   const std::size_t limit = context.temp ? context.pool.limit() : 0;
   if (const auto made = rows.here() || !limit ? nullptr : std::dynamic_pointer_cast<const made_tables>(rows.kept)) {
     const auto* const partitioned = dynamic_cast<const partitioned_tables*>(made.get());
     if (!by_hash || partitioned) {
-      piecewise to(v, *made->row(), receivers, by_hash ? &partitioned->ends() : nullptr, begins, take, context);
+      piecewise to(v, *made->row(), receivers, by_hash ? &partitioned->ends() : nullptr, begins, heavy, take, context);
       table_pass pass(made, context);
       for (detail::table t; pass.next(t);) to.append(t);
       return to.finish();
@@ -131,18 +137,24 @@ void send_rows(const planner::vertex& v, const runtime::vertex_rows& rows, std::
   }
   const detail::table& all = context.table_of(v);
   if (!all.n) return;
-  if (begins && limit && all.n * all.type->size > limit / whole_share) {
-    piecewise to(v, *all.type, receivers, nullptr, begins, take, context);
+  const bool skewed = by_hash && heavy;
+  if ((begins || skewed) && limit && all.n * all.type->size > limit / whole_share) {
+    piecewise to(v, *all.type, receivers, skewed ? &ends_of(all) : nullptr, begins, heavy, take, context);
     const std::size_t most = std::max<std::size_t>(1, limit / piece_share / all.type->size);
-    for (std::size_t first = 0; first < all.n; first += most) to.append(slice(all, first, std::min(all.n, first + most)));
+    for (std::size_t first = 0; first < all.n; first += most) to.append(between(all, first, std::min(all.n, first + most)));
     return to.finish();
   }
   const detail::table apart = begins ? put_in_ranges(v, all, *begins, receivers, context) : all;
-  const std::vector<std::size_t> ends = by_hash || begins ? ends_of(apart) : std::vector<std::size_t>{all.n};
-  for (std::size_t r = 0; r < ends.size(); ++r) {
-    const detail::table part = slice(apart, r ? ends[r - 1] : 0, ends[r]);
+  const auto write = [&](std::size_t r, const detail::table& part) {
     if (part.n) write_pages(part, [&](runtime::row_pages pages) { take(r, std::move(pages)); }, context);
+  };
+  if (skewed) {
+    const auto ids = receivers_of(v, all, 0, ends_of(all), heavy, context);
+    for (std::size_t r = 0; r < ids.size(); ++r) write(r, rows_with(all, ids[r], v, context));
+    return;
   }
+  const std::vector<std::size_t> ends = by_hash || begins ? ends_of(apart) : std::vector<std::size_t>{all.n};
+  for (std::size_t r = 0; r < ends.size(); ++r) write(r, between(apart, r ? ends[r - 1] : 0, ends[r]));
 }
 
 }  // namespace query::cpu

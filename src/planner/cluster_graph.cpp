@@ -207,6 +207,7 @@ class splitting {
         if (v.ordered || !joins_by_hash(n)) return in_one(v, captures);
         for (std::size_t side : {0, 1})
           by_hash(v.inputs[side], at_ease(v.inputs[side], captures), n, n.functions[side], v.interpreted, captures, wanted_rows::by_hash);
+        v.notes.push_back("rows of one key go to one partition, however many they are: it finds those that have no match");
         return options_.partitions;
       case verb::group_join:
       case verb::cross_join: {
@@ -252,6 +253,7 @@ class splitting {
           b.table = first.table;
           i = 0;
           if (build.table != as_it_lies) may_be_revised(*build.table, *b.table, join);
+          else b.table->notes.push_back("rows of one key go to one partition, however many they are: what they look up lies there");
         }
         b.stages[i].build = build.table;
         continue;
@@ -314,11 +316,18 @@ class splitting {
     (at_ ? at_->notes : g_.notes).push_back(of.label + ": no exchange, rows lie by the hash of its " + std::string(key.role) + " already");
     return true;
   }
-  // In loops one of them may stay for all rounds; rows of one partition had better be shared by all.
+  // Not in loops, where one of them may stay for all rounds. `probing` was made last: build comes next to it, as the rows of both are
+  // counted before any are sent.
   void may_be_revised(vertex& build, vertex& probing, const logical& join) {
-    if ((at_ && inside_.contains(at_)) || probing.partitions == 1) return;
+    if (at_ && inside_.contains(at_)) return;
     build.probing = &probing;
-    build.joins = &join;
+    build.sent_for = &join;
+    const auto move_to_probing = [](auto& list, const auto& is_build) {
+      const auto at = std::find_if(list.begin(), list.end(), is_build);
+      std::rotate(at, at + 1, list.end() - 1);
+    };
+    move_to_probing(g_.vertices, [&](const auto& v) { return v.get() == &build; });
+    if (at_) move_to_probing(before_[at_], [&](const vertex* v) { return v == &build; });
   }
   // Not where rows have to lie by the hash of their key for somebody: for a verb of this query, for the next round, or for a query
   // to come that finds them cached.
@@ -335,8 +344,17 @@ class splitting {
     }
     for (const auto& v : g_.vertices) {
       if (!v->probing) continue;
-      if (all.contains(v.get()) || all.contains(v->probing)) v->probing = nullptr, v->joins = nullptr;
-      else v->notes.push_back("if these rows prove to be small, each partition gets all of them, and those that probe them stay");
+      vertex& probing = *v->probing;
+      if (all.contains(v.get()) || all.contains(&probing)) {
+        probing.notes.push_back("rows of one key go to one partition, however many they are: a later verb wants them there");
+        v->probing = nullptr;
+        v->sent_for = nullptr;
+        continue;
+      }
+      // Rows of one partition had better be shared by all.
+      if (probing.partitions > 1)
+        v->notes.push_back("if these rows prove to be small, each partition gets all of them, and those that probe them stay");
+      probing.notes.push_back("if a key proves to be heavy, its rows are spread, and each partition gets those that they look up");
     }
   }
   // Each partition sends its groups, or its rows where states of groups cannot be sent.
@@ -349,6 +367,7 @@ class splitting {
     if (const std::string why = options_.why_rows_are_sent(v); !why.empty()) {
       v.notes.push_back("partitions send rows, not groups: " + why);
       by_hash(b, from, *v.node, key, v.interpreted, captures, wanted_rows::together);
+      b.table->sent_for = v.node;
     } else {
       b = reading_of(states(exchange::hash, v, from, captures));
       b.table->notes.push_back("a partition sends its groups; where more than one row in four opens one, it sends rows as groups");

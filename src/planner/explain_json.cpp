@@ -105,11 +105,12 @@ class writer {
       j_.list("to", [&] {
         for (const std::size_t s : readers_[&x]) j_.element(stage_name(s));
       });
-      if (x.probing)
+      if (x.probing && x.probing->partitions > 1)
         j_.object("revised_if_small", [&] {
           j_.member("kind", name_of(exchange::broadcast));
           j_.member("stays", name(*x.probing));
         });
+      if (x.probing) j_.member("sent_to_all_for_heavy_keys_of", name(*x.probing));
     });
   }
 

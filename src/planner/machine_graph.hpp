@@ -129,10 +129,11 @@ struct vertex {
   int partitions = 1;                   // in which it runs: in the first, or in all
   int variable_partitions = 1;          // do_while: in which its variable lies between rounds (loop_partitions.hpp)
   std::optional<exchange> moves = {};   // it is an exchange: the partitions that it runs in send their rows
-  // Of an exchange by hash of the rows that a join's hash table is made of: the exchange of the rows that probe it, and the join. Where the
-  // rows prove to be few as they are about to be sent, each partition gets all of them, and those that probe stay where they are.
+  // Of an exchange by hash of the rows that a join's hash table is made of: the exchange of the rows that probe it, which runs next. Where
+  // the rows prove to be few as they are about to be sent, each partition gets all of them, and those that probe stay where they are, if
+  // they are in all partitions. Where many of those that probe have one key, they are spread, and the rows that they look up go to each.
   vertex* probing = nullptr;
-  const logical* joins = nullptr;
+  const logical* sent_for = nullptr;    // of such an exchange, and of one of rows for group_by: the verb that the last run tells of it
   bool cut_off = false;                 // its table is made for the sake of an engine alone that takes this part, or the next
   std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
   std::shared_ptr<const projection> gives_columns;     

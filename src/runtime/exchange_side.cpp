@@ -57,7 +57,22 @@ row_pages exchange_side::begins_of_ranges(const vertex& v, std::span<const row_p
   return pages;
 }
 
-void exchange_side::send(const vertex& v, const steps& of, std::size_t receivers, const row_pages& begins, bucket_sink take) {
+std::vector<std::uint64_t> exchange_side::rows_by_hash(const vertex& v, const steps& of, std::size_t receivers) {
+  std::vector<std::uint64_t> rows;
+  run(v, of);
+  runs_->in_name_of(v, [&] { rows = session_->cpu->rows_by_hash(v, context_->tables.at(&v), receivers, *context_); });
+  return rows;
+}
+
+std::vector<std::uint64_t> exchange_side::sample_hashes(const vertex& v, const steps& of, std::size_t share) {
+  std::vector<std::uint64_t> hashes;
+  run(v, of);
+  runs_->in_name_of(v, [&] { hashes = session_->cpu->sample_hashes(v, context_->tables.at(&v), share, *context_); });
+  return hashes;
+}
+
+void exchange_side::send(const vertex& v, const steps& of, std::size_t receivers, const row_pages& begins, const heavy_keys& heavy,
+                         bucket_sink take) {
   run(v, of);
   runs_->in_name_of(v, [&] {
     if (planner::sends_states(v)) {
@@ -67,7 +82,7 @@ void exchange_side::send(const vertex& v, const steps& of, std::size_t receivers
     detail::table first_rows;
     const bool by_range = v.moves == planner::exchange::range;
     if (by_range) first_rows = session_->cpu->rows_of(v.row(), in_order({&begins}), *context_);
-    session_->cpu->send_rows(v, context_->tables.at(&v), receivers, by_range ? &first_rows : nullptr, take, *context_);
+    session_->cpu->send_rows(v, context_->tables.at(&v), receivers, by_range ? &first_rows : nullptr, heavy, take, *context_);
   });
   context_->tables.erase(&v);
   to_send_.erase(&v);

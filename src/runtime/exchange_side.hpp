@@ -2,7 +2,7 @@
 // pages that it receives. The same in this process and in others.
 //
 //   exchange_side here(session, executor, context);
-//   here.send(v, of, receivers, begins, take);          // take(receiver, pages); take(0, pages) where all are sent the same
+//   here.send(v, of, receivers, begins, {}, take);      // take(receiver, pages); take(0, pages) where all are sent the same
 //   here.receive(v, inbox);                            // context.tables has it
 //
 // A partition that has received may be asked to send once more, for one that was lost: it keeps what it has received.
@@ -16,6 +16,7 @@
 
 #include "planner/machine_graph.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/heavy_keys.hpp"
 #include "runtime/row_pages.hpp"
 #include "runtime/session_state.hpp"
 
@@ -39,8 +40,12 @@ class exchange_side {
   std::size_t run(const planner::vertex& v, const steps& of);  // computes what is sent, unless that is there: how many rows
   // Of an exchange by range, before it is sent: some of the rows.
   row_pages sample(const planner::vertex& v, const steps& of, std::size_t share);
+  // Of one by hash: how many rows each receiver would get, and the hashes of the keys of some rows.
+  std::vector<std::uint64_t> rows_by_hash(const planner::vertex& v, const steps& of, std::size_t receivers);
+  std::vector<std::uint64_t> sample_hashes(const planner::vertex& v, const steps& of, std::size_t share);
   // Buckets that `take` never got have no rows.
-  void send(const planner::vertex& v, const steps& of, std::size_t receivers, const row_pages& begins, bucket_sink take);
+  void send(const planner::vertex& v, const steps& of, std::size_t receivers, const row_pages& begins, const heavy_keys& heavy,
+            bucket_sink take);
   void receive(const planner::vertex& v, page_feed& pages);
   // Of the partition that leads: the first rows of ranges, of all partitions' samples.
   row_pages begins_of_ranges(const planner::vertex& v, std::span<const row_page* const> samples, std::size_t partitions);

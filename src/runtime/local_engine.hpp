@@ -12,6 +12,7 @@
 #include <query/column_chunks.hpp>
 
 #include "runtime/engine.hpp"
+#include "runtime/heavy_keys.hpp"
 #include "runtime/row_pages.hpp"
 
 namespace query::runtime {
@@ -67,9 +68,14 @@ class local_engine : public engine {
   virtual detail::table in_ranges(const planner::vertex& v, const detail::table& rows, const detail::table& begins,
                                   std::size_t partitions, run_context& context) = 0;
   virtual vertex_rows states_of(const planner::vertex& v, page_feed& pages, run_context& context) = 0;
-  // begins: of an exchange by range, its first rows; null: of others.
+  // Of an exchange by hash that has run: how many rows each receiver would get, and the hashes of some rows' keys.
+  virtual std::vector<std::uint64_t> rows_by_hash(const planner::vertex& v, const vertex_rows& rows, std::size_t receivers,
+                                                  run_context& context) = 0;
+  virtual std::vector<std::uint64_t> sample_hashes(const planner::vertex& v, const vertex_rows& rows, std::size_t wanted,
+                                                   run_context& context) = 0;
+  // begins: of an exchange by range, its first rows; null: of others. heavy: of one by hash, keys whose rows go elsewhere.
   virtual void send_rows(const planner::vertex& v, const vertex_rows& rows, std::size_t receivers, const detail::table* begins,
-                         bucket_sink take, run_context& context) = 0;
+                         const heavy_keys& heavy, bucket_sink take, run_context& context) = 0;
   virtual vertex_rows receive_rows(const ir::type* row, page_feed& pages, run_context& context) = 0;
 };
 

@@ -61,7 +61,7 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
   planner::split_over_partitions(
       *plan.graph, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, divides_file, how});
   for (const auto& v : plan.graph->vertices)
-    if (const std::string last = v->joins ? session.history.pieces_of(v->joins, "exchange") : ""; !last.empty())
+    if (const std::string last = v->sent_for ? session.history.pieces_of(v->sent_for, "exchange") : ""; !last.empty())
       v->notes.push_back("in the last run: " + last);
   planner::mark_streams(*plan.graph, read);
   if (!processes || plan.graph->partitions == 1) return;

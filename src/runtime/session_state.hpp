@@ -51,6 +51,7 @@ class session_state {
   double interval_of_saving = 20;
   std::uint64_t least_divided_file = std::uint64_t{4} << 20;  // bytes of a file that partitions read in parts
   std::uint64_t most_broadcast = std::uint64_t{8} << 20;  // bytes of the other side of a join that every partition gets
+  std::uint64_t least_spread = std::uint64_t{1} << 16;    // rows that probe a join: of fewer, no key is heavy (runtime/heavy_keys.hpp)
   run_history history;
   std::vector<std::shared_ptr<engine>> engines;  // asked before the CPU engine, in this order
 

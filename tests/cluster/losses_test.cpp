@@ -257,6 +257,33 @@ TEST_F(losses, of_joins_that_were_revised) {
   });
 }
 
+// Rows of a heavy key are in all processes, and so are those that they look up.
+TEST_F(losses, of_joins_with_heavy_keys) {
+  std::vector<point> rows = points(60000);
+  for (point& p : rows)
+    if (p.id % 5 < 3) p.shelf = 17;
+  std::vector<center> shelves;
+  for (int i = 0; i < 10000; ++i) shelves.push_back({i % 5000, i * 2.0, 0});
+  const auto joined = [&](const query::Session& s) {
+    const auto all = query::from(shelves).in(s).where([](auto c) { return c.x >= 0; });
+    return query::from(rows).in(s).left_join(all, [](auto p) { return p.shelf; }, [](auto c) { return c.id; }, [](auto p, auto c) {
+      return query::make<center>(p.id, p.x + query::iff(c.has_value(), c->x, -1.0), p.y);
+    });
+  };
+  many.state()->most_broadcast = 0;
+  many.state()->least_spread = 1000;
+  const auto q = joined(many);
+  (void)q.count();
+  const std::string plan = q.explain();
+  EXPECT_NE(plan.find("; 1 heavy key spread, with about "), std::string::npos) << plan;
+  // Pairs of a row are in their order, wherever it is.
+  survives([&](query::Session& s) {
+    auto all = joined(s).to_vector();
+    std::stable_sort(all.begin(), all.end(), [](const center& a, const center& b) { return a.id < b.id; });
+    return all;
+  });
+}
+
 TEST_F(losses, of_all_processes_at_once) {
   const std::vector<point> rows = points(60000);
   survives(

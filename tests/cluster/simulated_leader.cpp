@@ -53,6 +53,10 @@ bool world::one() {
         if (!sampling_) return wait(sampling_ = submit({o.vertex, work::sample, all(), reads, 0, shares()}), true), true;
         arguments.push_back(begins());
         counting_ = sampling_ = 0;
+      } else if (o.moves == op::way::spread) {
+        if (!counting_) return wait(counting_ = submit({o.vertex, work::count, all(), reads}), true), true;
+        arguments = places();
+        counting_ = 0;
       }
       const step_id sends = submit({o.vertex, work::send, o.from_leader ? 1 : all(), reads, 0, std::move(arguments)});
       wait(submit({o.vertex, work::receive, o.moves == op::way::gather ? 1 : all(), {}, sends}), false);
@@ -255,6 +259,18 @@ void world::restart() {
 std::vector<std::vector<std::byte>> world::shares() const {
   std::vector<std::vector<std::byte>> of_each;
   for (std::uint32_t p = 0; p < all(); ++p) of_each.push_back(bytes_of({share_of(master_.result(counting_, p).rows)}));
+  return of_each;
+}
+
+// How many rows the senders before each have, and all.
+std::vector<std::vector<std::byte>> world::places() const {
+  std::vector<std::vector<std::byte>> of_each;
+  std::uint64_t rows = 0, before = 0;
+  for (std::uint32_t p = 0; p < all(); ++p) rows += master_.result(counting_, p).rows;
+  for (std::uint32_t p = 0; p < all(); ++p) {
+    of_each.push_back(bytes_of({before, rows}));
+    before += master_.result(counting_, p).rows;
+  }
   return of_each;
 }
 

@@ -42,12 +42,16 @@ rows differing(rows all, std::uint32_t attempt) {
     for (std::uint64_t& x : all) x += 60 * attempt;  // in the same bucket by hash
   return all;
 }
-std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitions, const rows& begins) {
+std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitions, const rows& told) {
   if (moves == op::way::gather || moves == op::way::broadcast) return {all};
   std::vector<rows> apart(partitions);
-  for (const std::uint64_t x : all) {
-    const auto range = std::upper_bound(begins.begin(), begins.end(), x) - begins.begin();
-    apart[moves == op::way::hash ? x % partitions : static_cast<std::uint64_t>(range)].push_back(x);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::uint64_t x = all[i];
+    std::uint64_t to = x % partitions;
+    if (moves == op::way::range) to = static_cast<std::uint64_t>(std::upper_bound(told.begin(), told.end(), x) - told.begin());
+    else if (moves == op::way::spread && x % 3)
+      to = std::min((told.at(0) + i) * partitions / std::max<std::uint64_t>(told.at(1), 1), partitions - std::uint64_t{1});
+    apart[to].push_back(x);
   }
   return apart;
 }
@@ -98,7 +102,7 @@ plan random_plan(std::mt19937_64& random) {
       case 4:
         o.what = op::kind::exchange;
         o.reads.push_back(any());
-        if (const auto way = below(6); way < 2) o.moves = way ? op::way::range : op::way::broadcast;
+        if (const auto way = below(6); way < 3) o.moves = way == 0 ? op::way::broadcast : way == 1 ? op::way::range : op::way::spread;
         known.push_back(o.vertex);
         break;
       default: {
@@ -204,9 +208,14 @@ expectation reference(const plan& of) {
           samples.push_back(made(p));
           samples.back().resize(share_of(samples.back().size()));
         }
-        const rows begins = begins_of_ranges(samples, of.partitions);
+        rows told = begins_of_ranges(samples, of.partitions);
+        if (o.moves == op::way::spread) {
+          told = {0, 0};
+          for (std::uint32_t p = 0; p < senders; ++p) told[1] += made(p).size();
+        }
         for (std::uint32_t p = 0; p < senders; ++p) {
-          const auto apart = buckets(o.moves, made(p), of.partitions, begins);
+          const auto apart = buckets(o.moves, made(p), of.partitions, told);
+          if (o.moves == op::way::spread) told[0] += made(p).size();
           for (std::uint32_t q = 0; q < of.partitions; ++q) {
             const rows& b = apart[apart.size() == 1 ? 0 : q];
             received[q].insert(received[q].end(), b.begin(), b.end());

@@ -108,6 +108,7 @@ class world {
   void restart();
 
   std::vector<std::vector<std::byte>> shares() const;
+  std::vector<std::vector<std::byte>> places() const;
   std::vector<std::byte> begins() const;
 
   // ------------------------------------------------------------ what has to be

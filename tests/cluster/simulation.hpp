@@ -43,7 +43,7 @@ struct op {
   enum class kind : std::uint8_t {
     run, exchange, hand_on, write, fold, take, release, begin_loop, next_round, forget_previous, save, end_loop
   } what = kind::run;
-  enum class way : std::uint8_t { hash, gather, broadcast, range } moves = way::hash;
+  enum class way : std::uint8_t { hash, gather, broadcast, range, spread } moves = way::hash;  // spread: by hash, but for heavy keys
   std::uint64_t vertex = 0;
   std::vector<std::uint64_t> reads;    // vertices
   bool from_leader = false;            // an exchange of what the leader made of the rows of the gathered vertex that it reads
@@ -64,7 +64,8 @@ rows source_rows(std::uint64_t vertex, std::uint32_t partition);
 rows computed(std::uint64_t vertex, const std::vector<const rows*>& reads);
 rows of_leader(std::uint64_t vertex, std::uint64_t value);
 rows differing(rows all, std::uint32_t attempt);  // the same number, or not
-std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitions, const rows& begins);
+// told: of an exchange by range, where ranges begin; of one that spreads rows, how many the senders before have, and all.
+std::vector<rows> buckets(op::way moves, const rows& all, std::uint32_t partitions, const rows& told);
 std::vector<rows> pieces(const rows& all);  // of what is handed on in order; one at least
 std::uint64_t sum(const rows& all);
 std::vector<std::byte> bytes_of(const rows& all);  // in answers and arguments

@@ -24,6 +24,7 @@ const engine_config& checking(const engine_config& e) {
     c.session = in_processes(e) ? query::Session::cluster("local:3", options) : query::Session(options);
     c.session.state()->partitions = e.session.state()->partitions;
     c.session.state()->most_broadcast = e.session.state()->most_broadcast;
+    c.session.state()->least_spread = e.session.state()->least_spread;
   }
   return known.emplace(e.name, std::move(c)).first->second;
 }

@@ -99,11 +99,12 @@ engine_config two_gpus() {
 }
 
 // The cluster graph in one process: what partitions exchange goes through pages. Other sides of joins are sent to each of them where they
-// have a row or two, else rows go by hash.
+// have a row or two, else rows go by hash, and those of heavy keys are spread, however few they are.
 engine_config four_partitions() {
   engine_config e{"4 partitions in one process", "cpu", query::Session({.threads = 2, .gpu = query::gpu_use::off})};
   e.session.state()->partitions = 4;
   e.session.state()->most_broadcast = 64;
+  e.session.state()->least_spread = 0;
   return e;
 }
 
@@ -111,6 +112,7 @@ engine_config four_partitions() {
 engine_config three_processes() {
   engine_config e{"3 processes", "cpu", query::Session::cluster("local:3", {.threads = 2, .gpu = query::gpu_use::off})};
   e.session.state()->most_broadcast = 64;
+  e.session.state()->least_spread = 0;
   return e;
 }
 

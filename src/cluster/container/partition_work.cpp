@@ -28,6 +28,32 @@ runtime::row_pages get_pages(byte_reader& from, runtime::buffer_pool& pool) {
   return pages;
 }
 
+void put_numbers(byte_writer& to, const std::vector<std::uint64_t>& all) {
+  to.put(std::uint64_t{all.size()});
+  to.put_raw(all.data(), all.size() * sizeof(std::uint64_t));
+}
+std::vector<std::uint64_t> get_numbers(byte_reader& from) {
+  std::vector<std::uint64_t> all(from.get_count(sizeof(std::uint64_t)));
+  for (std::uint64_t& x : all) x = from.get<std::uint64_t>();
+  return all;
+}
+void put_heavy_keys(byte_writer& to, const runtime::heavy_keys& keys) {
+  put_numbers(to, keys.hashes);
+  to.put(std::uint8_t{keys.to_all});
+  put_numbers(to, keys.before);
+  put_numbers(to, keys.of_all);
+}
+runtime::heavy_keys get_heavy_keys(byte_reader& from, std::size_t receivers) {
+  runtime::heavy_keys keys;
+  keys.hashes = get_numbers(from);
+  keys.to_all = from.get<std::uint8_t>() != 0;
+  keys.before = get_numbers(from);
+  keys.of_all = get_numbers(from);
+  if (keys && !keys.to_all && (keys.before.size() != receivers || keys.of_all.size() != receivers))
+    throw cluster_error("cluster: rows of keys that many have are not told apart");
+  return keys;
+}
+
 const planner::vertex& partition_work::vertex(std::uint64_t number) const {
   if (graph_->vertices.empty()) throw cluster_error("cluster: a vertex is not there");
   return *graph_->vertices[number % graph_->vertices.size()];
@@ -74,9 +100,17 @@ task_result partition_work::work(const task& t) {
   byte_writer answer;
   switch (t.does) {
     case work::run: runs_->run_here(*v); break;
-    case work::count: r.rows = exchanges_.run(*v, t.reads); break;
-    case work::sample:
-      put_pages(answer, exchanges_.sample(*v, t.reads, static_cast<std::size_t>(argument.get<std::uint64_t>()))); break;
+    case work::count:
+      r.rows = exchanges_.run(*v, t.reads);
+      if (v->moves == planner::exchange::hash && !planner::sends_states(*v))
+        put_numbers(answer, exchanges_.rows_by_hash(*v, t.reads, static_cast<std::size_t>(graph_->partitions)));
+      break;
+    case work::sample: {
+      const auto share = static_cast<std::size_t>(argument.get<std::uint64_t>());
+      if (v->moves == planner::exchange::range) put_pages(answer, exchanges_.sample(*v, t.reads, share));
+      else put_numbers(answer, exchanges_.sample_hashes(*v, t.reads, share));
+      break;
+    }
     case work::send: send(*v, t, r); break;
     case work::receive: receive(*v, t); break;
     case work::hold: break;
@@ -152,14 +186,15 @@ void partition_work::of_file(const planner::vertex& v, const task& t, byte_write
   }
 }
 
-// The argument: how many receivers there are, who gets the rows, where the ranges of an exchange by range begin, and of rows that the
-// master hands on in order how many bytes a block has, or a page if that is larger; 0: all.
+// The argument: how many receivers there are, who gets the rows, where the ranges of an exchange by range begin, keys that many rows have,
+// and of rows that the master hands on in order how many bytes a block has, or a page if that is larger; 0: all.
 void partition_work::send(const planner::vertex& v, const task& t, task_result& r) {
   byte_reader from(t.argument);
   const auto receivers = from.get<std::uint64_t>();
   if (receivers > static_cast<std::uint64_t>(graph_->partitions)) throw cluster_error("cluster: partitions that are not there");
   const auto to = from.get<sent_to>();
   const runtime::row_pages begins = get_pages(from, context_->pool);
+  const runtime::heavy_keys heavy = get_heavy_keys(from, static_cast<std::size_t>(receivers));
   const auto piece = from.get<std::uint64_t>();
   std::vector<block_store::held_block> held;
   const std::size_t buckets = to == sent_to::all ? 1 : runtime::buckets_of(v, static_cast<std::size_t>(receivers));
@@ -169,7 +204,7 @@ void partition_work::send(const planner::vertex& v, const task& t, task_result& 
   const auto wanted = [&](std::size_t b) {
     return t.only.empty() || held.size() == 1 || std::find(t.only.begin(), t.only.end(), b) != t.only.end();
   };
-  exchanges_.send(v, t.reads, static_cast<std::size_t>(receivers), begins, [&](std::size_t b, runtime::row_pages pages) {
+  exchanges_.send(v, t.reads, static_cast<std::size_t>(receivers), begins, heavy, [&](std::size_t b, runtime::row_pages pages) {
     if (to != sent_to::as_planned) b = to == sent_to::all ? 0 : t.id.partition;
     std::vector<std::uint64_t> checksums(pages.size());
     const auto look = [&](std::size_t i) { checksums[i] = checksum_of(pages[i]); };
@@ -289,7 +324,7 @@ void partition_work::send_variable(const planner::vertex& loop, const task& t, t
   block_store::held_block held = pages_->make();
   r.blocks.resize(1);
   context_->tables[&loop] = known->second.rows;
-  session_->cpu->send_rows(loop, known->second.rows, 1, nullptr, [&](std::size_t, runtime::row_pages pages) {
+  session_->cpu->send_rows(loop, known->second.rows, 1, nullptr, {}, [&](std::size_t, runtime::row_pages pages) {
     for (const runtime::row_page& p : pages) add(r.blocks.front(), p, checksum_of(p));
     pages_->add(held, std::move(pages));
   }, *context_);

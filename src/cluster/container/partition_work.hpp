@@ -23,6 +23,7 @@
 #include "planner/machine_graph.hpp"
 #include "runtime/exchange_side.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/heavy_keys.hpp"
 #include "runtime/page_store.hpp"
 #include "runtime/row_pages.hpp"
 #include "runtime/run_context.hpp"
@@ -33,6 +34,12 @@ namespace query::cluster {
 // Pages within the argument or the answer of a task.
 void put_pages(byte_writer& to, const runtime::row_pages& pages);
 runtime::row_pages get_pages(byte_reader& from, runtime::buffer_pool& pool);
+
+// The same of keys, and of other numbers.
+void put_numbers(byte_writer& to, const std::vector<std::uint64_t>& all);
+std::vector<std::uint64_t> get_numbers(byte_reader& from);
+void put_heavy_keys(byte_writer& to, const runtime::heavy_keys& keys);
+runtime::heavy_keys get_heavy_keys(byte_reader& from, std::size_t receivers);
 
 // Where to a task writes rows.
 void put_sink(byte_writer& to, const data::folder_sink& sink);

@@ -297,42 +297,30 @@ std::vector<std::byte> leader::begins_of_ranges(const vertex& v) {
   return to.take();
 }
 
-// The rows of a hash table, now that it is known how many there are. The same sizes give the same way, also for a part that is lost and
-// sent again.
-sent_to leader::revised(const vertex& v) {
-  if (const auto known = revised_.extract(&v)) return known.mapped();
-  if (!v.probing) return sent_to::as_planned;
-  const step_id counts = submit(&v, work::count, v.partitions);
-  wait(counts);
-  std::uint64_t rows = 0;
-  for (std::uint32_t p = 0; p < static_cast<std::uint32_t>(v.partitions); ++p) rows += master_->result(counts, p).rows;
-  const bool few = rows * v.row()->size <= session_->most_broadcast;
-  session_->history.note_pieces(v.joins, "exchange",
-                                runtime::readable_count(rows) + (rows == 1 ? " row" : " rows") +
-                                    (few ? " went to each partition, and those that probe them stayed where they were"
-                                         : " went by hash, as those that probe them"));
-  if (!few) return sent_to::as_planned;
-  revised_[v.probing] = sent_to::itself;
-  return sent_to::all;
-}
-
 void leader::exchange(const vertex& v) {
   const bool gathers = v.moves == planner::exchange::gather;
-  byte_writer argument;
-  argument.put(std::uint64_t{gathers ? 1 : parts()});
-  const sent_to to = revised(v);
-  argument.put(to);
-  if (v.moves == planner::exchange::range) {
-    const std::vector<std::byte> begins = begins_of_ranges(v);
-    argument.put_raw(begins.data(), begins.size());
-  } else {
-    put_pages(argument, {});
+  const revision now = revised(v);
+  const std::vector<std::byte> begins = v.moves == planner::exchange::range ? begins_of_ranges(v) : std::vector<std::byte>{};
+  const auto argument = [&](std::size_t sender) {
+    byte_writer to;
+    to.put(std::uint64_t{gathers ? 1 : parts()});
+    to.put(now.to);
+    if (begins.empty()) put_pages(to, {});
+    else to.put_raw(begins.data(), begins.size());
+    put_heavy_keys(to, now.of_sender(sender));
+    return to;
+  };
+  if (&v == handed_on_) return begin_handing_on(v, argument(0));
+  std::vector<std::vector<std::byte>> arguments;
+  for (std::size_t p = 0; p < std::max<std::size_t>(now.rows.size(), 1); ++p) {
+    byte_writer to = argument(p);
+    to.put(std::uint64_t{0});
+    arguments.push_back(to.take());
   }
-  if (&v == handed_on_) return begin_handing_on(v, std::move(argument));
-  argument.put(std::uint64_t{0});
-  const step_id sends = submit(&v, work::send, v.partitions, 0, {argument.take()});
-  if (to == sent_to::itself) stays_.insert(sends);
+  const step_id sends = submit(&v, work::send, v.partitions, 0, std::move(arguments));
+  if (now.to == sent_to::itself) stays_.insert(sends);
   wait_here(submit(&v, work::receive, gathers ? 1 : all_[0].graph->partitions, sends));
+  note_skew(v, sends);
 }
 
 void leader::forget(const std::vector<vertex*>& vs) {

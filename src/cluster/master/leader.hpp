@@ -29,6 +29,7 @@
 #include "cluster/local_process.hpp"
 #include "cluster/master/master.hpp"
 #include "cluster/master/session_cluster.hpp"
+#include "runtime/heavy_keys.hpp"
 #include "runtime/partitions.hpp"
 #include "runtime/row_range.hpp"
 
@@ -101,6 +102,13 @@ class leader final : public runtime::partitions {
     host_id as;
     std::string where;
   };
+  // How the rows of an exchange go, now that some have been counted.
+  struct revision {
+    sent_to to = sent_to::as_planned;
+    runtime::heavy_keys heavy{};
+    std::vector<std::vector<std::uint64_t>> rows{};  // of the exchange that spreads its heavy keys: of each sender, for each receiver
+    runtime::heavy_keys of_sender(std::size_t sender) const;
+  };
   std::size_t parts() const { return static_cast<std::size_t>(all_[0].graph->partitions); }
   bool is_here(std::uint32_t partition) const { return partition < all_.size(); }
 
@@ -116,7 +124,11 @@ class leader final : public runtime::partitions {
   void wait_here(step_id s);  // until the partitions of this process have it
   void wait(step_id s);       // all
   void exchange(const planner::vertex& v);
-  sent_to revised(const planner::vertex& exchange);
+  revision revised(const planner::vertex& exchange);
+  std::vector<std::vector<std::uint64_t>> rows_by_hash(const planner::vertex& exchange);
+  std::vector<std::uint64_t> sampled_hashes(const planner::vertex& exchange, const std::vector<std::vector<std::uint64_t>>& rows);
+  std::string find_heavy_keys(const planner::vertex& build, const std::vector<std::vector<std::uint64_t>>& build_rows, revision& of_build);
+  void note_skew(const planner::vertex& exchange, step_id sends);
   void place_file(const planner::vertex& v);
   std::vector<std::byte> begins_of_ranges(const planner::vertex& v);
   void progressed() const;
@@ -188,7 +200,7 @@ class leader final : public runtime::partitions {
   };
   handing handing_;
   std::unordered_map<const planner::vertex*, step_id> placed_;              // files of which each partition reads a part
-  std::unordered_map<const planner::vertex*, sent_to> revised_;             // exchanges that are yet to run
+  std::unordered_map<const planner::vertex*, revision> revised_;            // exchanges that are yet to run
   std::set<step_id> stays_;                                                 // steps that send no row to another partition
   std::map<step_id, const planner::vertex*> vertices_;                      // whose progress is to be told
   std::deque<std::pair<std::uint32_t, task>> to_do_;                        // by partitions of this process
