@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t chunk_rows = part_rows;
 constexpr std::size_t most_column_bytes = std::size_t{4} << 20;  // of a field in a chunk
 constexpr std::size_t heap_bytes = std::size_t{1} << 18;
-constexpr std::size_t distance = 16;  // rows that a gather fetches ahead
+constexpr std::size_t distance = 48;  // rows that a gather fetches ahead: pages that it has to look up take long
 
 // ---------------------------------------------------------------- chunks
 // The characters of the strings of a chunk that are too long for their text.

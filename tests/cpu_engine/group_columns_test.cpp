@@ -52,6 +52,8 @@ struct ByMany {
   auto operator<=>(const ByMany&) const = default;
 };
 QUERY_RECORD(ByMany, code, weight, item, city, age, oldest, twice);
+struct ByZip { std::int32_t zip; Colour colour; double middle, heavy, dearest; auto operator<=>(const ByZip&) const = default; };
+QUERY_RECORD(ByZip, zip, colour, middle, heavy, dearest);
 struct Known { std::string item; std::int32_t rank; };
 QUERY_RECORD(Known, item, rank);
 struct Ranked { std::string item; std::int32_t rank; double price; auto operator<=>(const Ranked&) const = default; };
@@ -179,7 +181,8 @@ TEST(group_columns, many_groups_of_many_rows) {
 TEST(group_columns, values_of_many_rows) {
   expect_the_same(many_rows(), [](auto q) {
     return q.group_by([](auto s) { return std::tuple(s.place.zip % 3'000, s.colour); }).select([](auto g) {
-      return std::tuple(g.key(), g.median(price), g.quantile([](auto s) { return s.weight; }, 0.9), g.max(price));
+      return query::make<ByZip>(std::get<0>(g.key()), std::get<1>(g.key()), g.median(price),
+                                g.quantile([](auto s) { return s.weight; }, 0.9), g.max(price));
     });
   }, reads::once);
 }
