@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "cpu_engine/column_steps.hpp"
+#include "cpu_engine/short_text.hpp"
 
 namespace query::cpu {
 
@@ -14,7 +15,7 @@ namespace {
 constexpr std::size_t chunk_rows = part_rows;
 constexpr std::size_t most_column_bytes = std::size_t{4} << 20;  // of a field in a chunk
 constexpr std::size_t heap_bytes = std::size_t{1} << 18;
-constexpr std::size_t distance = 16;  // rows that a gather fetches ahead
+constexpr std::size_t distance = 48;  // rows that a gather fetches ahead: pages that it has to look up take long
 
 // ---------------------------------------------------------------- chunks
 // The characters of the strings of a chunk that are too long for their text.
@@ -44,19 +45,9 @@ class text_pages {
 
 // A text of at most 12 characters as two words: a copy of so few bytes of any number takes several times as long.
 void put_short_text(const std::string& s, text* to) {
-#ifdef _GLIBCXX_STRING
-  // Whether they lie in the string or on the heap, 16 bytes can be read there: the string's own buffer has 16, the heap's more.
-  std::uint64_t low, high;
-  std::memcpy(&low, s.data(), 8);
-  std::memcpy(&high, s.data() + 8, 8);
-  const std::uint64_t n = s.size();
-  low &= n >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * n)) - 1;
-  high &= n <= 8 ? 0 : (std::uint64_t{1} << (8 * (n - 8))) - 1;
-  const std::uint64_t words[2] = {n | low << 32, low >> 32 | high << 32};
+  const short_text characters(s);
+  const std::uint64_t words[2] = {s.size() | characters.first << 32, characters.first >> 32 | characters.rest << 32};
   std::memcpy(static_cast<void*>(to), words, sizeof words);
-#else
-  ::new (static_cast<void*>(to)) text(std::string_view(s));
-#endif
 }
 
 // One chunk that is being filled.

@@ -52,12 +52,12 @@ class key_flags {
   template <class Flag> void run(key_view keys, std::size_t first, std::size_t n, const std::uint64_t* hashes, const Flag& flag) {
     std::uint32_t ids[batch_rows];
     if (found_) {
-      groups_->find(keys, first, n, ids, hashes);
+      groups_->find(keys, first, n, ids, {hashes});
       for (std::size_t i = 0; i < n; ++i) flag(i, ids[i] != grouper::absent && !std::exchange((*found_)[ids[i]], true));
       return;
     }
     // Ids are numbered by first appearance: a new one is the next number.
-    groups_->find_or_insert(keys, first, n, ids, hashes);
+    groups_->find_or_insert(keys, first, n, ids, {hashes});
     for (std::size_t i = 0; i < n; ++i) {
       flag(i, ids[i] == seen_);
       seen_ += ids[i] == seen_;
@@ -158,7 +158,7 @@ void flag_divided(const key_runs& keys, const key_runs* others, bool among, std:
     if (known)
       known->each(p, tasks, [&](key_view view, std::size_t m, const auto*, const std::uint64_t* of) {
         std::uint32_t ids[batch_rows];
-        groups.find_or_insert(view, 0, m, ids, of);
+        groups.find_or_insert(view, 0, m, ids, {of});
       });
     key_flags state(groups, among);
     rows.each(p, tasks, [&](key_view view, std::size_t m, const auto* numbers, const std::uint64_t* of) {

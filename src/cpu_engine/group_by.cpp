@@ -28,10 +28,24 @@ constexpr std::size_t many_groups = 1 << 15, rows_a_group_of_part = 4;
 // So many groups in all tables are merged by partitions of their keys, side by side.
 constexpr std::size_t merged_at_once = 1 << 14;
 constexpr unsigned bits_of_merges = 6, bits_of_streams = 7;
-// Of rows that come as columns: so many rows for each group of a table, or fewer tables; and for each group of all, two in each of the
-// fewest tables, or no tables.
+// Of rows that come as columns: so many rows for each group of a table, or fewer tables.
 constexpr std::size_t fewest_tables = 16;
-constexpr double rows_a_table_group = 32, rows_a_group = 2 * fewest_tables;
+constexpr double rows_a_table_group = 64;
+// Beyond so many groups with fewer rows each, rows are put apart before any table sees them: the table of a partition stays in the cache,
+// where those of parts are too large for it, see most groups, and have to be merged. States that keep the values of their rows are too large
+// much earlier, and rows that are put apart take no more memory than they do.
+struct apart_beyond {
+  double groups, rows_a_group;
+};
+constexpr apart_beyond numbers_apart{many_groups, 256}, values_apart{1 << 10, 1 << 14};
+// Where a group has a larger share, one task would have too many of the rows: tables share them, unless they would hardly be smaller.
+constexpr double largest_share = 1.0 / 32, rows_of_uneven_groups = 32;
+
+apart_beyond put_apart_beyond(const planner::vertex& v) {
+  if (!v.group_function) return v.node->states_own_memory ? values_apart : numbers_apart;
+  const bool values = std::ranges::any_of(v.group_function->calls, [](const ir::aggregate_call& c) { return !ir::fixed_state(c.what); });
+  return values ? values_apart : numbers_apart;
+}
 
 // Where rows go once the tables have their share of the memory.
 class rows_beyond_memory {
@@ -59,7 +73,7 @@ class rows_beyond_memory {
   stored_group_rows& rows() {
     std::call_once(made_, [&] {
       const auto rows = pipeline_->source_rows();
-      const unsigned bits = rows ? group_partition_bits(*v_->node, *rows, pipeline_->context()).by_memory : bits_of_streams;
+      const unsigned bits = rows ? group_partition_bits(*v_->node, *rows, 0, pipeline_->context()).by_memory : bits_of_streams;
       rows_ = std::make_unique<stored_group_rows>(*v_, *pipeline_, std::max(bits, bits_of_merges), parts_, true, *key_, columns_);
     });
     return *rows_;
@@ -166,14 +180,21 @@ class group_sample final : public column_sink {
     }
     return groups_of_all(static_cast<double>(groups_.size()), static_cast<double>(rows_));
   }
+  // The largest group's share of the rows that were looked at.
+  double largest() const {
+    return counts_.empty() ? 0 : static_cast<double>(*std::max_element(counts_.begin(), counts_.end())) / static_cast<double>(rows_);
+  }
   void push(const column_batch& b) override {
     groups_.find_or_insert(key_.run(b), 0, b.n, ids_);
+    counts_.resize(groups_.size());
+    for (std::size_t i = 0; i < b.n; ++i) ++counts_[ids_[i]];
     rows_ += b.n;
   }
 
  private:
   column_key::runner key_;
   grouper groups_;
+  std::vector<std::uint32_t> counts_;  // rows, by group
   std::uint32_t ids_[batch_rows];
   std::size_t rows_ = 0;
 };
@@ -200,10 +221,11 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     return group_partitioned(v, std::move(input), context, p.sources(), program, key, by_columns);
   };
   // Rows that no table has seen, put apart in the order in which they come; some of the first part's may have been.
-  const auto put_apart = [&](std::vector<part_groups> tables, std::unique_ptr<stored_group_rows> begun) {
-    const group_partition_bits bits(n, *p.source_rows(), context);
+  const auto put_apart = [&](std::vector<part_groups> tables, std::unique_ptr<stored_group_rows> begun, double groups) {
+    const group_partition_bits bits(n, *p.source_rows(), groups, context);
     const bool tight = bits.tight || begun;
-    group_input input{.tables = std::move(tables), .rows = std::move(begun), .order_bits = bits.of_order, .tight = tight};
+    group_input input{
+        .tables = std::move(tables), .rows = std::move(begun), .order_bits = bits.of_order, .tight = tight, .groups = groups};
     if (!input.rows)
       input.rows = std::make_unique<stored_group_rows>(v, p, bits.tight ? bits.by_memory : bits.of_order, p.parts().value_or(1),
                                                        bits.tight || v.ordered, key, by_columns);
@@ -239,9 +261,12 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   };
   const bool sampled = columns && p.source_rows().value_or(0) > part_rows * 8;
   if (sampled) {
-    const double rows = static_cast<double>(*p.source_rows()), groups = group_sample(n, *key_columns, context.pool).estimate(p);
+    group_sample sample(n, *key_columns, context.pool);
+    const double rows = static_cast<double>(*p.source_rows()), groups = sample.estimate(p);
     if (sends && groups > many_groups && groups * rows_a_group_of_part > rows) return one_by_one({});
-    if (groups > many_groups && groups * rows_a_group > rows) return put_apart({}, nullptr);
+    const apart_beyond apart = put_apart_beyond(v);
+    if (groups > apart.groups && groups * (sample.largest() > largest_share ? rows_of_uneven_groups : apart.rows_a_group) > rows)
+      return put_apart({}, nullptr, std::min(groups, rows));
     const double tables = rows / (rows_a_table_group * std::max(groups, 1.0));
     p.limit_parts(std::clamp(static_cast<std::size_t>(std::min<double>(tables, most_tables)), fewest_tables, most_tables));
   }
@@ -275,7 +300,7 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   if (!sampled && p.run_some(1, run) && p.source_rows() && tables.size() > 1 &&
       !pre_aggregation_pays(tables[0].get(), beyond.begun() ? &beyond.rows() : nullptr)) {
     if (sends && !beyond.begun()) return one_by_one(tables_by_part(0));
-    return put_apart(tables_by_part(0), std::move(beyond).take());
+    return put_apart(tables_by_part(0), std::move(beyond).take(), 0);
   }
   if (p.source_rows()) {
     p.run_all(run);

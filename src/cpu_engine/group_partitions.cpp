@@ -52,7 +52,7 @@ class grouped_partitions {
         key_(&key),
         columns_(columns),
         tasks_(&tasks),
-        equality_(equality_of(v.node->keys)),
+        hash_(*v.node->key, equality_of(v.node->keys)),
         bits_(input_.rows ? input_.rows->bits() : std::max(input_.order_bits, least_bits)) {
     if (tight())
       most_groups_ = std::max<double>(1 << 10, static_cast<double>(tasks.pool().limit() / table_share) /
@@ -129,7 +129,7 @@ class grouped_partitions {
       for (std::size_t from = 0; from < groups.size(); from += batch_rows) {
         std::uint64_t hashes[batch_rows];
         const std::size_t k = std::min(batch_rows, groups.size() - from);
-        hash_keys(*v_->node->key, groups.stored(), from, k, hashes, equality_);
+        hash_(groups.stored(), from, k, hashes);
         for (std::size_t i = 0; i < k; ++i) groups_of_[t][hashes[i] >> (64 - bits_)].push_back(static_cast<std::uint32_t>(from + i));
       }
     });
@@ -137,7 +137,8 @@ class grouped_partitions {
 
   std::unique_ptr<group_table> new_table() const {
     auto table = std::make_unique<group_table>(*v_->node, *program_, *key_, tasks_->pool(), columns_);
-    table->groups.expect_sparse();
+    if (input_.rows) input_.rows->prepare(table->groups);
+    else table->groups.expect_sparse();
     return table;
   }
   // Groups of a table of a part; returns how many.
@@ -149,7 +150,7 @@ class grouped_partitions {
       for (std::size_t first = 0; first < chosen->size(); first += batch_rows) {
         std::uint64_t hashes[batch_rows];
         const std::size_t k = std::min(batch_rows, chosen->size() - first);
-        to.hash(from, chosen->data() + first, k, equality_, hashes);
+        to.hash(from, chosen->data() + first, k, hash_, hashes);
         for (std::size_t i = 0; i < k; ++i)
           if (range.has(hashes[i], bits_)) some.push_back((*chosen)[first + i]);
       }
@@ -162,6 +163,10 @@ class grouped_partitions {
   // Parts one after the other. fed: rows that went to the table.
   std::unique_ptr<group_table> groups_in(std::size_t p, const hash_range& range, std::vector<std::uint64_t>& opened, std::uint64_t& fed) {
     auto all = new_table();
+    if (!tight() && input_.groups > 0) {
+      const double a_partition = 1.125 * input_.groups / static_cast<double>(partitions());
+      all->groups.reserve(static_cast<std::size_t>(std::min(a_partition, static_cast<double>(input_.rows->rows_of(p)))));
+    }
     std::vector<std::uint64_t>* const note = v_->ordered || tight() ? &opened : nullptr;
     std::uint64_t of_parts = 0;
     std::size_t next = 0;  // of the tables of parts
@@ -232,7 +237,7 @@ class grouped_partitions {
   const function_calls* key_;
   const column_key* columns_;
   const vertex_tasks* tasks_;
-  key_equality equality_;
+  group_hash hash_;
   unsigned bits_;
   double most_groups_ = 0;               // of a table; 0: any number
   std::vector<std::uint64_t> first_of_;  // of each table: the number of its first group
@@ -247,8 +252,10 @@ bool groups_may_leave_memory(const detail::logical& n, const runtime::run_contex
   return context.pool.limit() && context.temp && !context.shared && (!n.has_own_equality() || n.keys.hash);
 }
 
-group_partition_bits::group_partition_bits(const detail::logical& n, std::uint64_t rows, const runtime::run_context& context)
-    : of_order(rows < (1u << 22) ? 6 : rows < (1u << 26) ? 8 : rows < (1u << 30) ? 10 : most_bits), by_memory(of_order), tight(false) {
+group_partition_bits::group_partition_bits(const detail::logical& n, std::uint64_t rows, double groups, const runtime::run_context& context)
+    : tight(false) {
+  const double most = groups > 0 ? groups : static_cast<double>(rows);
+  by_memory = of_order = most < (1u << 22) ? least_bits : most < (1u << 26) ? 8 : most < (1u << 30) ? 10 : most_bits;
   if (!groups_may_leave_memory(n, context)) return;
   const runtime::buffer_pool& pool = context.pool;
   const double tables = static_cast<double>(rows) * static_cast<double>(bytes_a_group(n)), limit = static_cast<double>(pool.limit());

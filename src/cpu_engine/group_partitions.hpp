@@ -28,6 +28,7 @@ struct group_input {
   unsigned order_bits = 0;
   std::uint64_t few = 0;
   bool tight = false;  // memory may have no room for partitions and results; rows are numbered then
+  double groups = 0;   // about so many in all; 0: nobody knows
 };
 
 // sources: what keys may lie in.
@@ -38,9 +39,9 @@ runtime::vertex_rows group_partitioned(const planner::vertex& v, group_input inp
 // May rows and groups leave memory?
 bool groups_may_leave_memory(const detail::logical& n, const runtime::run_context& context);
 
-// How many bits number the partitions of so many rows and groups of tables.
+// How many bits number the partitions of so many rows and groups of tables, of about so many groups; 0: nobody knows.
 struct group_partition_bits {
-  group_partition_bits(const detail::logical& n, std::uint64_t rows, const runtime::run_context& context);
+  group_partition_bits(const detail::logical& n, std::uint64_t rows, double groups, const runtime::run_context& context);
   unsigned of_order;   // where memory has room
   unsigned by_memory;  // where it may have none: then rows are numbered
   bool tight;          // it may have none

@@ -12,6 +12,7 @@
 
 #include "cpu_engine/column_key.hpp"
 #include "cpu_engine/function_calls.hpp"
+#include "cpu_engine/group_hash.hpp"
 #include "cpu_engine/group_states.hpp"
 #include "cpu_engine/grouper.hpp"
 #include "cpu_engine/key_column.hpp"
@@ -37,9 +38,8 @@ class group_table {
     if (columns) key_columns_.emplace(*columns, pool);
   }
 
-  // hashes: of the keys, if not null, as hash_keys gives them.
-  void update(const column_batch& rows, const std::uint64_t* hashes = nullptr) {
-    groups.find_or_insert(key_columns_->run(rows), 0, rows.n, ids_, hashes);
+  void update(const column_batch& rows, key_marks marks = {}) {
+    groups.find_or_insert(key_columns_->run(rows), 0, rows.n, ids_, marks);
     states_->grow_to(groups.size());
     states_->update(ids_, rows);
     rows_seen += rows.n;
@@ -94,7 +94,7 @@ class group_table {
     for (std::size_t from = 0; from < o.groups.size(); from += batch_rows) {
       stop.check();
       const std::size_t k = std::min(batch_rows, o.groups.size() - from);
-      groups.find_or_insert(o.groups.stored(), from, k, ids_);
+      groups.find_or_insert(o.groups.stored(), from, k, ids_, o.groups.marks().from(from));
       states_->grow_to(groups.size());
       states_->merge(ids_, *o.states_, {from, k});
       if (opened) note_opened(k, *opened, [&](std::size_t i) { return firsts[from + i]; });
@@ -109,7 +109,13 @@ class group_table {
     for (std::size_t from = 0; from < n; from += batch_rows) {
       stop.check();
       const std::size_t k = std::min(batch_rows, n - from);
-      groups.find_or_insert(chosen_keys(o.groups.stored(), chosen + from, k), 0, k, ids_);
+      key_marks marks = o.groups.marks();
+      wide_word words[batch_rows];
+      if (marks.words) {
+        for (std::size_t i = 0; i < k; ++i) words[i] = marks.words[chosen[from + i]];
+        marks.words = words;
+      }
+      groups.find_or_insert(chosen_keys(o.groups.stored(), chosen + from, k), 0, k, ids_, marks);
       states_->grow_to(groups.size());
       states_->merge(ids_, *o.states_, {0, k, chosen + from});
       if (opened) note_opened(k, *opened, [&](std::size_t i) { return number(chosen[from + i]); });
@@ -124,8 +130,8 @@ class group_table {
   // The table can then only be destroyed.
   std::unique_ptr<group_states> take_states() { return std::move(states_); }
   // Hashes of the keys of at most batch_rows groups of another table.
-  void hash(const group_table& o, const std::uint32_t* chosen, std::size_t n, const key_equality& equality, std::uint64_t* to) {
-    hash_keys(*node_->key, chosen_keys(o.groups.stored(), chosen, n), 0, n, to, equality);
+  void hash(const group_table& o, const std::uint32_t* chosen, std::size_t n, const group_hash& of, std::uint64_t* to) {
+    of(chosen_keys(o.groups.stored(), chosen, n), 0, n, to);
   }
   // Records of the groups.
   void finish(rows_buffer& out) {

@@ -25,7 +25,7 @@ struct block {
   key_view keys;
   std::size_t first, n;
   key_view stored;
-  const std::uint64_t* hashes = nullptr;  // of the n keys, if they are known
+  key_marks marks;  // of the n keys
 };
 
 }  // namespace
@@ -95,8 +95,11 @@ class key_table {
       }
       widen(b);
     }
-    wide_word words[block_keys];
-    while (words_.encode(form_, b.keys, b.first, b.n, words, nullptr, b.hashes) != 0) widen(b);
+    wide_word encoded[block_keys];
+    const wide_word* words = encoded;
+    if (b.marks.words && b.marks.form == form_) words = b.marks.words;
+    else
+      while (words_.encode(form_, b.keys, b.first, b.n, encoded, nullptr, b.marks.hashes) != 0) widen(b);
     wide_.make_room(b.n);
     const compared keys(*this, b, words, before, added);
     ahead_of_tagged(keys, [&](std::size_t i, std::uint64_t h) {
@@ -126,7 +129,7 @@ class key_table {
       }
     } else {
       wide_word words[block_keys];
-      misfits = words_.encode(form_, b.keys, b.first, b.n, words, misfit, b.hashes);
+      misfits = words_.encode(form_, b.keys, b.first, b.n, words, misfit, b.marks.hashes);
       const compared keys(*this, b, words, size_);
       ahead_of_tagged(keys, [&](std::size_t i, std::uint64_t h) { ids[i] = wide_.find(words[i], h, keys.with(i)); });
     }
@@ -154,6 +157,10 @@ class key_table {
   }
 
   bool hashes() const { return words_.may_hash(); }
+  key_marks marks() const {
+    if (key_words::one_word(form_) || !size_) return {};
+    return {nullptr, &wide_.word(0), form_};
+  }
 
   void reserve(std::size_t keys) {
     expected_ = keys;
@@ -165,6 +172,11 @@ class key_table {
 
   void expect_sparse() {
     if (dense_) leave_dense();
+  }
+  void expect_words() {
+    if (!words_.has_string_form() || form_ == form::string) return;
+    form_ = form::string;
+    pack();
   }
 
   void clear() {
@@ -195,7 +207,9 @@ class key_table {
   // The same of words whose keys may have to be compared.
   template <class Visit> void ahead_of_tagged(const compared& keys, const Visit& visit) const {
     const std::size_t n = keys.b.n;
-    if (!wide_.size() || (!packed_ && !wide_.large())) {  // one that is searched may have no slots
+    std::size_t compared = 0;
+    for (std::size_t i = 0; packed_ && i < n; ++i) compared += keys.ambiguous(i);
+    if (!wide_.size() || (!compared && !wide_.large())) {  // one that is searched may have no slots
       for (std::size_t i = 0; i < n; ++i) visit(i, tagged_table::hash(keys.words[i]));
       return;
     }
@@ -207,10 +221,10 @@ class key_table {
       if (i + 3 * d < n) wide_.prefetch(hashes[i + 3 * d]);
       if (const std::size_t j = i + 2 * d; j < n) {
         wide_.prefetch_word(hashes[j]);
-        if (packed_ && keys.ambiguous(j))
+        if (compared && keys.ambiguous(j))
           if (const std::uint32_t id = wide_.guess(hashes[j]); id != no_id) packed_->prefetch(id);
       }
-      if (const std::size_t j = i + d; packed_ && j < n && keys.ambiguous(j)) {
+      if (const std::size_t j = i + d; compared && j < n && keys.ambiguous(j)) {
         packed_->prefetch_characters(keys.at, j);
         if (const std::uint32_t id = wide_.guess(hashes[j]); id != no_id) packed_->prefetch_bytes(id);
       }
@@ -351,10 +365,10 @@ void grouper::find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids
   find_or_insert(key_view(&whole, 1), 0, n, ids);
 }
 
-void grouper::find_or_insert(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, const std::uint64_t* hashes) {
+void grouper::find_or_insert(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, key_marks marks) {
   std::uint32_t added[block_keys];
   for (std::size_t done = 0; done < n; done += block_keys) {
-    const block b{keys, first + done, std::min(block_keys, n - done), stored_.view(), hashes ? hashes + done : nullptr};
+    const block b{keys, first + done, std::min(block_keys, n - done), stored_.view(), marks.from(done)};
     std::size_t count = 0;
     table_->find_or_insert(b, ids + done, added, count);
     if (count > 0 && stores_) stored_.append(keys, first + done, {added, count});
@@ -364,18 +378,20 @@ void grouper::find_or_insert(key_view keys, std::size_t first, std::size_t n, st
 
 detail::known_keys grouper::known() const { return table_->known(); }
 bool grouper::hashes() const { return table_->hashes(); }
+key_marks grouper::marks() const { return table_->marks(); }
 
 void grouper::find(const void* keys, std::size_t n, std::uint32_t* ids) const {
   const key_part whole = side_by_side(*key_, keys);
   find(key_view(&whole, 1), 0, n, ids);
 }
 
-void grouper::find(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, const std::uint64_t* hashes) const {
+void grouper::find(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, key_marks marks) const {
   for (std::size_t done = 0; done < n; done += block_keys)
-    table_->find({keys, first + done, std::min(block_keys, n - done), stored_.view(), hashes ? hashes + done : nullptr}, ids + done);
+    table_->find({keys, first + done, std::min(block_keys, n - done), stored_.view(), marks.from(done)}, ids + done);
 }
 
 void grouper::expect_sparse() { table_->expect_sparse(); }
+void grouper::expect_words() { table_->expect_words(); }
 void grouper::reserve(std::size_t keys) { table_->reserve(keys); }
 
 void grouper::clear() {

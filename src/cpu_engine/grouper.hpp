@@ -19,6 +19,7 @@
 #include <query/detail/type.hpp>
 
 #include "cpu_engine/key_hash.hpp"
+#include "cpu_engine/key_words.hpp"
 #include "cpu_engine/stored_keys.hpp"
 #include "runtime/buffer_pool.hpp"
 
@@ -44,13 +45,14 @@ class grouper {
   // and what the copying of a key throws; the grouper can then only be cleared or destroyed.
   void find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids);
   // The same of keys [first, first + n) wherever they lie; parts in several columns want a key type that can be constructed and
-  // assigned. hashes, if not null, are those that hash_keys gives for these keys; the table uses them if hashes() says so.
-  void find_or_insert(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, const std::uint64_t* hashes = nullptr);
+  // assigned. marks: of these keys. The table uses hashes if hashes() says so, and words if they have its own form: as after expect_words().
+  void find_or_insert(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, key_marks marks = {});
   bool hashes() const;
+  key_marks marks() const;  // of the table's own keys, by id, until the next call; perhaps none
 
   // Writes ids, `absent` for unknown keys.
   void find(const void* keys, std::size_t n, std::uint32_t* ids) const;
-  void find(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, const std::uint64_t* hashes = nullptr) const;
+  void find(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, key_marks marks = {}) const;
 
   // For keys that are single integers (detail::integer_key), while their tables are small enough to be searched without
   // prefetching; else empty. Valid until the next find_or_insert, reserve or clear.
@@ -65,6 +67,7 @@ class grouper {
 
   void reserve(std::size_t keys);  // a hint
   void expect_sparse();            // a hint: the keys are a few of their range, as those of a partition are
+  void expect_words();             // of a table without keys: words in form::string come with them, if they have that form
   void clear();                    // forgets the keys, keeps the memory
   stored_keys take_keys() { return std::move(stored_); }  // the grouper can then only be destroyed
 

@@ -8,6 +8,7 @@
 #include <query/detail/failure.hpp>
 
 #include "cpu_engine/scalar_order.hpp"
+#include "cpu_engine/short_text.hpp"
 
 namespace query::cpu {
 namespace {
@@ -17,15 +18,20 @@ constexpr std::uint64_t null_hash = 0x2545f4914f6cdd1du;
 
 std::uint64_t combine(std::uint64_t hash, std::uint64_t part) { return hash_word(hash ^ part); }
 
-std::uint64_t hash_bytes(const char* at, std::size_t n) {
+std::uint64_t hash_text(const std::string& s) {
+  const char* at = s.data();
+  std::size_t n = s.size();
   std::uint64_t hash = hash_word(n), other = null_hash;
+  if (n < 16) {
+    const short_text characters(s);
+    return combine(combine(hash, characters.first) + combine(other, characters.rest), 0);
+  }
   for (; n >= 16; at += 16, n -= 16) {
     hash = combine(hash, load<std::uint64_t>(at));
     other = combine(other, load<std::uint64_t>(at + 8));
   }
-  std::uint64_t last[2] = {};
-  if (n > 0) std::memcpy(last, at, n);
-  return combine(combine(hash, last[0]) + combine(other, last[1]), 0);
+  const std::uint64_t first = load_bytes(at, std::min<std::size_t>(n, 8)), rest = n > 8 ? load_bytes(at + 8, n - 8) : 0;
+  return combine(combine(hash, first) + combine(other, rest), 0);
 }
 
 void find_leaves(const ir::type& t, std::size_t offset, std::vector<key_leaf>& out) {
@@ -72,10 +78,7 @@ bool hashable(const ir::type& t) {
 std::uint64_t hash_key(const ir::type& t, const void* key) {
   const auto* at = static_cast<const std::byte*>(key);
   switch (t.k) {
-    case ir::kind::string: {
-      const auto& s = *static_cast<const std::string*>(key);
-      return hash_bytes(s.data(), s.size());
-    }
+    case ir::kind::string: return hash_text(*static_cast<const std::string*>(key));
     case ir::kind::optional: {
       const void* value = t.get.value(key);
       return value == nullptr ? null_hash : hash_key(*t.element, value);
@@ -129,8 +132,7 @@ void hash_keys(const ir::type& t, key_view keys, std::size_t first, std::size_t 
           // Rows by number lie anywhere, and so do their characters.
           if (i + 2 * ahead < n) __builtin_prefetch(at(i + 2 * ahead));
           if (i + ahead < n) __builtin_prefetch(reinterpret_cast<const std::string*>(at(i + ahead))->data());
-          const auto& s = *reinterpret_cast<const std::string*>(at(i));
-          add(i, hash_bytes(s.data(), s.size()));
+          add(i, hash_text(*reinterpret_cast<const std::string*>(at(i))));
         }
       } else {
         for (std::size_t i = 0; i < n; ++i) add(i, hash_key(*l.type, at(i)));

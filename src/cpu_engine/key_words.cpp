@@ -7,6 +7,7 @@
 #include <query/detail/failure.hpp>
 
 #include "cpu_engine/scalar_order.hpp"
+#include "cpu_engine/short_text.hpp"
 
 namespace query::cpu {
 namespace {
@@ -72,7 +73,8 @@ std::size_t key_words::append(const part& p, const At& at, std::size_t n, Word* 
         ++misfits;
         if (misfit != nullptr) misfit[i] = 1;
       }
-      put<First>(words[i], string_word(s, short_characters), p.bits);
+      const std::uint64_t characters = __builtin_bswap64(characters_at(s, 0, std::min<std::size_t>(s.size(), short_characters)));
+      put<First>(words[i], characters | std::min<std::size_t>(s.size(), short_characters + 1), p.bits);
     }
   } else {
     for (std::size_t i = 0; i < n; ++i) put<First>(words[i], pack(*p.type, at(i), p.bits, false, true), p.bits);
@@ -104,6 +106,18 @@ std::size_t key_words::encode(form f, key_view keys, std::size_t first, std::siz
                               const std::uint64_t* hashes) const {
   if (f == form::wide) return pack_parts(keys, first, n, out, misfit);
   if (misfit != nullptr) std::memset(misfit, 0, n);
+  if (f == form::string && !one_string()) {
+    for (std::size_t done = 0; done < n; done += block_keys) {
+      const std::size_t m = std::min(block_keys, n - done);
+      std::uint8_t is_long[block_keys];
+      if (pack_parts(keys, first + done, m, out + done, is_long) == 0) continue;
+      std::uint64_t computed[block_keys];
+      if (!hashes) hash_keys(*type_, keys, first + done, m, computed, custom_);
+      for (std::size_t i = 0; i < m; ++i)
+        if (is_long[i]) out[done + i] = {hashes ? hashes[done + i] : computed[i], ambiguous_length};
+    }
+    return 0;
+  }
   if (f == form::string) {
     with_places(part_at(keys, parts_.front().offset, first), [&](const auto& at) {
       const auto text = [&](std::size_t i) -> const std::string& { return *reinterpret_cast<const std::string*>(at(i)); };
@@ -113,8 +127,8 @@ std::size_t key_words::encode(form f, key_view keys, std::size_t first, std::siz
         if (!hashes && i + ahead < n) __builtin_prefetch(text(i + ahead).data());
         const std::string& s = text(i);
         if (s.size() <= long_characters) {
-          const u128 word = string_word(s, long_characters);
-          out[i] = {static_cast<std::uint64_t>(word >> 64), static_cast<std::uint64_t>(word)};
+          const short_text characters(s);
+          out[i] = {__builtin_bswap64(characters.first), __builtin_bswap64(characters.rest) | s.size()};
         } else {
           out[i] = {hashes ? hashes[i] : hash_key(*parts_.front().type, &s), ambiguous_length};
         }

@@ -1,8 +1,8 @@
 // Keys of any type as words for tables: equal keys have equal words, and for most types the other way round too.
 //
 // Forms, from the cheapest on: `narrow` and `word` pack all parts of a key into 32 and 64 bits, `wide` into 128 (numbers as
-// in order_keys, strings as 7 characters and a length); `string` holds 15 characters and the length, or, for longer ones, a
-// hash; `hashed` holds a hash only. A key that does not fit its form (a long string among short ones) asks for next(form).
+// in order_keys, strings as 7 characters and a length); `string` holds the same, or 15 characters if the key is one string, or, for
+// longer ones, a hash; `hashed` holds a hash only. A key that does not fit its form (a long string among short ones) asks for next(form).
 //
 //   key_words words(*key, {});
 //   auto form = words.first_form();
@@ -32,6 +32,8 @@ class key_words {
   // Is there a form whose words may be hashes? The one that every key fits.
   bool may_hash() const { return first_ == form::hashed || strings_; }
   form hash_form() const { return one_string() ? form::string : form::hashed; }
+  // Does form::string fit keys of this type, and tell most of them apart?
+  bool has_string_form() const { return strings_ && !parts_.empty(); }
 
   // Writes the words of n keys from `first` on; returns how many do not fit and sets misfit[i] = 1 for these, 0 for others.
   std::size_t encode(form f, key_view keys, std::size_t first, std::size_t n, std::uint64_t* out, std::uint8_t* misfit = nullptr) const;
@@ -71,6 +73,14 @@ class key_words {
   form first_ = form::hashed;
   bool integral_ = false;
   bool strings_ = false;  // there are some among the parts
+};
+
+// What is known of keys that somebody has seen before: their hashes, as hash_keys gives them, or their words. Null: nothing.
+struct key_marks {
+  const std::uint64_t* hashes = nullptr;
+  const wide_word* words = nullptr;
+  key_words::form form = key_words::form::string;  // of the words
+  key_marks from(std::size_t first) const { return {hashes ? hashes + first : nullptr, words ? words + first : nullptr, form}; }
 };
 
 }  // namespace query::cpu

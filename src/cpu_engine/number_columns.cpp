@@ -99,12 +99,22 @@ class truth_column final : public aggregate_column {
 // Aggregate: of the compiled kinds, with rows that are the values themselves.
 template <class Aggregate, class V> class number_column final : public aggregate_column {
  public:
-  number_column(const aggregate_call& c, Aggregate a, runtime::buffer_pool& pool) : call_(c), aggregate_(std::move(a)), states_(pool) {}
-  void grow_to(std::size_t n) override { states_.grow_to(n); }
+  number_column(const aggregate_call& c, Aggregate a, runtime::buffer_pool& pool)
+      : call_(c), aggregate_(std::move(a)), states_(pool), any_(pool) {
+    notes_any_ = !gives_optional && (c.nullable || c.source->type->k == ir::kind::optional);
+  }
+  void grow_to(std::size_t n) override {
+    states_.grow_to(n);
+    if (notes_any_) any_.grow_to(n);
+  }
   void update(const aggregate_batch& b) override {
-    if (call_.nullable) {
-      for (std::size_t i = 0; i < b.n; ++i)
-        if (const void* p = value_at(call_, b.arguments, i)) step(b.group(i), p);
+    if (call_.nullable || notes_any_) {
+      for (std::size_t i = 0; i < b.n; ++i) {
+        const void* const p = value_at(call_, b.arguments, i);
+        if (!p) continue;
+        step(b.group(i), p);
+        if (notes_any_) any_[b.group(i)] = true;
+      }
     } else if (b.groups) {
       for (std::size_t i = 0; i < b.n; ++i) step(b.groups[i], place(b.arguments, i, sizeof(V)));
     } else {
@@ -112,58 +122,60 @@ template <class Aggregate, class V> class number_column final : public aggregate
     }
   }
   void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
+    auto& o = static_cast<number_column&>(from);
     for (std::size_t i = 0; i < of.n; ++i) {
-      state &s = states_[groups ? groups[i] : 0], &o = static_cast<number_column&>(from).states_[of[i]];
-      if (!o.any) continue;
-      Aggregate::merge(s.s, o.s);
-      s.any = true;
+      const std::size_t g = groups ? groups[i] : 0;
+      if (notes_any_ && !o.any_[of[i]]) continue;
+      Aggregate::merge(states_[g], o.states_[of[i]]);
+      if (notes_any_) any_[g] = true;
     }
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {
     const ir::type* t = call_.source->type;
     for (std::size_t i = 0; i < n; ++i) {
-      state& s = states_[first + i];
-      const auto v = aggregate_.template value<V>(0, s.s);
-      if constexpr (ir::is_optional_v<std::remove_cvref_t<decltype(v)>>)
+      const auto v = aggregate_.template value<V>(0, states_[first + i]);
+      if constexpr (gives_optional)
         put_result(t, true, v.has_value(), v ? &*v : nullptr, sizeof *v, place(out, i, t->size));
       else
-        put_result(t, t->k == ir::kind::optional, s.any, &v, sizeof v, place(out, i, t->size));
+        put_result(t, t->k == ir::kind::optional, notes_any_ && any_[first + i], &v, sizeof v, place(out, i, t->size));
     }
   }
-  std::size_t state_bytes() const override { return states_.state_bytes; }
+  std::size_t state_bytes() const override { return states_.state_bytes + (notes_any_ ? sizeof(std::uint64_t) : 0); }
   // Member by member: bytes between them are zero.
   void save(std::size_t i, std::byte* to) override {
     state& s = states_[i];
+    std::memset(to, 0, state_bytes());
+    if (notes_any_) any_.save(i, to + sizeof s);
     const auto put = [&](const auto& member) {
       const auto at = reinterpret_cast<const std::byte*>(&member) - reinterpret_cast<const std::byte*>(&s);
       std::memcpy(to + at, &member, sizeof member);
     };
-    std::memset(to, 0, sizeof s);
-    put(s.any);
-    if constexpr (requires { s.s.any; }) {
-      put(s.s.any);
-      put(s.s.v);
+    if constexpr (requires { s.any; }) {
+      put(s.any);
+      put(s.v);
     } else {
-      put(s.s);  // words without bytes between them
+      put(s);  // words without bytes between them
     }
   }
-  void load(std::size_t i, const std::byte* from) override { states_.load(i, from); }
+  void load(std::size_t i, const std::byte* from) override {
+    states_.load(i, from);
+    if (notes_any_) any_.load(i, from + sizeof(state));
+  }
 
  private:
-  struct state {
-    typename Aggregate::template state<V> s{};
-    bool any = false;  // a value that is not null
-  };
+  using state = typename Aggregate::template state<V>;
+  static constexpr bool gives_optional =
+      ir::is_optional_v<decltype(std::declval<const Aggregate&>().template value<V>(0, std::declval<state&>()))>;
   void step(std::size_t group, const void* value) {
     V v;
     std::memcpy(&v, value, sizeof v);
-    state& s = states_[group];
-    aggregate_.step(s.s, v);
-    s.any = true;
+    aggregate_.step(states_[group], v);
   }
   aggregate_call call_;
   Aggregate aggregate_;
   state_array<state> states_;
+  state_array<bool> any_;  // there was a value, if notes_any_: where the result does not tell
+  bool notes_any_;
 };
 
 // Sums and means of arrays, element by element. W: what the sums are kept in.

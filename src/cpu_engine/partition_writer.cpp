@@ -1,3 +1,7 @@
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -19,17 +23,42 @@ constexpr std::size_t first_bytes = std::size_t{1} << 20;  // of a chunk
 constexpr unsigned bits_of_part = 40;    // a row's number has its part above these
 constexpr std::size_t share_of_objects = 8;  // of the session's memory: in use when values are kept as bytes from then on
 
-// to[p] is where the next value of partition p goes.
-template <class Copy>
-void scatter(const std::uint16_t* partition_of, std::size_t n, std::byte** to, std::size_t width, const Copy& copy) {
-  for (std::size_t i = 0; i < n; ++i) {
-    std::byte*& at = to[partition_of[i]];
-    copy(at, i);
-    at += width;
-  }
+// A cache line that will not be read soon. Written past the caches, as else each line is first read from memory.
+void write_line(std::byte* to, const std::byte* from) {
+#ifdef __SSE2__
+  for (std::size_t i = 0; i < partition_store::line; i += sizeof(__m128i))
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_load_si128(reinterpret_cast<const __m128i*>(from + i)));
+#else
+  std::memcpy(to, from, partition_store::line);
+#endif
 }
-template <std::size_t Width> void scatter_values(const std::uint16_t* partition_of, std::size_t n, std::byte** to, const std::byte* from) {
-  scatter(partition_of, n, to, Width, [from](std::byte* at, std::size_t i) { std::memcpy(at, from + i * Width, Width); });
+// Before other threads read the lines.
+void end_lines() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
+}
+
+// to[p] is where the next value of partition p goes: at first the beginning of a cache line. Values wait in `lines` until there is a line of
+// them. (Balkesen, Teubner, Alonso, Özsu, Main-Memory Hash Joins on Multi-Core CPUs, ICDE 2013: software-managed buffers.)
+template <std::size_t Width, class Value>
+void scatter(const std::uint16_t* partition_of, std::size_t n, std::vector<std::byte*>& to, std::byte* lines, const Value& value) {
+  constexpr std::size_t line = partition_store::line;
+  static_assert(line % Width == 0);
+  const auto filled = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % line; };
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t p = partition_of[i];
+    std::byte* const at = to[p];
+    std::memcpy(lines + p * line + filled(at), value(i), Width);
+    to[p] = at + Width;
+    if (filled(at + Width) == 0) write_line(at + Width - line, lines + p * line);
+  }
+  for (std::size_t p = 0; p < to.size(); ++p)
+    if (const std::size_t rest = filled(to[p])) std::memcpy(to[p] - rest, lines + p * line, rest);
+}
+template <std::size_t Width>
+void scatter_values(const std::uint16_t* partition_of, std::size_t n, std::vector<std::byte*>& to, std::byte* lines, const std::byte* from) {
+  scatter<Width>(partition_of, n, to, lines, [from](std::size_t i) { return from + i * Width; });
 }
 
 // The values are not there for long, or are made of those that are, or lie behind numbers that mean more than a row.
@@ -275,6 +304,11 @@ void partition_writer::flush() {
       to[p] = g.memory.as<std::byte>() + g.begins[p % of_band] + how_.begin_of(f, counts_[p]);
     }
   };
+  struct alignas(partition_store::line) cache_line {
+    std::byte bytes[partition_store::line];
+  };
+  std::vector<cache_line> of_partitions(partitions);
+  auto* const lines = reinterpret_cast<std::byte*>(of_partitions.data());
   const detail::stop_point stop;
   for (std::size_t f = 0; f < how_.widths.size(); ++f) {
     stop.check();
@@ -282,20 +316,28 @@ void partition_writer::flush() {
     const auto* const from = memory_.fields[f].as<const std::byte>();
     const std::size_t w = how_.widths[f];
     if (how_.positions == f) {
-      scatter(partition_of, n_, to.data(), w, [](std::byte* at, std::size_t i) {
-        const auto position = static_cast<std::uint32_t>(i);
-        std::memcpy(at, &position, sizeof position);
+      std::uint32_t position = 0;
+      scatter<sizeof position>(partition_of, n_, to, lines, [&position](std::size_t i) {
+        position = static_cast<std::uint32_t>(i);
+        return &position;
       });
       continue;
     }
     switch (w) {
-      case 1: scatter_values<1>(partition_of, n_, to.data(), from); break;
-      case 2: scatter_values<2>(partition_of, n_, to.data(), from); break;
-      case 4: scatter_values<4>(partition_of, n_, to.data(), from); break;
-      case 8: scatter_values<8>(partition_of, n_, to.data(), from); break;
-      default: scatter(partition_of, n_, to.data(), w, [from, w](std::byte* at, std::size_t i) { std::memcpy(at, from + i * w, w); });
+      case 1: scatter_values<1>(partition_of, n_, to, lines, from); break;
+      case 2: scatter_values<2>(partition_of, n_, to, lines, from); break;
+      case 4: scatter_values<4>(partition_of, n_, to, lines, from); break;
+      case 8: scatter_values<8>(partition_of, n_, to, lines, from); break;
+      case 16: scatter_values<16>(partition_of, n_, to, lines, from); break;
+      default:
+        for (std::size_t i = 0; i < n_; ++i) {
+          std::byte*& at = to[partition_of[i]];
+          std::memcpy(at, from + i * w, w);
+          at += w;
+        }
     }
   }
+  end_lines();
   if (how_.as_bytes) {
     at_field(how_.widths.size());
     const auto* const from = memory_.bytes.as<const std::byte>();

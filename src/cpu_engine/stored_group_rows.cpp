@@ -1,6 +1,7 @@
 #include "cpu_engine/stored_group_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cpu_engine/key_column.hpp"
@@ -13,20 +14,20 @@ stored_group_rows::stored_group_rows(const planner::vertex& v, const pipeline& r
     : node_(v.node),
       pool_(&rows.context().pool),
       bits_(bits),
-      equality_(equality_of(v.node->keys)),
       key_(&key),
       columns_(columns),
       resident_(rows.in_place()),
       key_at_(columns ? std::nullopt : part_of_row(v.node->functions[0])),
-      hashes_(columns && grouper(v.node->key, *pool_, equality_).hashes()),
-      store_(columns ? read_columns(v, *rows.columns(), hashes_) : records(rows.row()), bits, parts, numbered, rows.context()) {}
+      hash_(*v.node->key, equality_of(v.node->keys)),
+      marks_(!columns || !hash_.helps_tables() ? marks::none : hash_.has_words() ? marks::words : marks::hashes),
+      store_(columns ? read_columns(v, *rows.columns()) : records(rows.row()), bits, parts, numbered, rows.context()) {}
 
 planner::column_schema stored_group_rows::records(const ir::type* row) const {
   if (key_at_) return {{{0, row}}};
   return {{{0, row}, {0, node_->key}}};
 }
-// Those that the key and the aggregates read, all of a compiled function's, and the hashes of the keys behind them.
-planner::column_schema stored_group_rows::read_columns(const planner::vertex& v, planner::column_schema rows, bool hashes) {
+// Those that the key and the aggregates read, all of a compiled function's, and after them what is kept of the keys.
+planner::column_schema stored_group_rows::read_columns(const planner::vertex& v, planner::column_schema rows) const {
   std::vector<bool> read(rows.columns.size(), !v.group_function);
   if (v.group_function) {
     const auto key = planner::project(v.node->functions[0], rows);
@@ -36,7 +37,8 @@ planner::column_schema stored_group_rows::read_columns(const planner::vertex& v,
   }
   for (std::size_t c = 0; c < read.size(); ++c)
     if (!read[c]) rows.columns[c].type = nullptr;
-  if (hashes) rows.columns.push_back({0, ir::describe<std::uint64_t>()});
+  if (marks_ == marks::hashes) rows.columns.push_back({0, ir::describe<std::uint64_t>()});
+  if (marks_ == marks::words) rows.columns.push_back({0, ir::describe<std::array<std::uint64_t, 2>>()});
   return rows;
 }
 
@@ -47,12 +49,14 @@ stored_group_rows::writer::writer(stored_group_rows& to, std::size_t part)
 }
 
 void stored_group_rows::writer::append(key_view keys, std::span<const column> columns, std::size_t n, bool owned) {
-  hash_keys(*of_->node_->key, keys, 0, n, hashes_, of_->equality_);
+  const bool words = of_->marks_ == marks::words;
+  of_->hash_(keys, 0, n, hashes_, words ? words_ : nullptr);
   for (std::size_t i = 0; i < n; ++i) partitions_[i] = static_cast<std::uint16_t>(hashes_[i] >> (64 - of_->bits_));
-  if (of_->hashes_) {
-    with_hashes_.assign(columns.begin(), columns.end());
-    with_hashes_.push_back({hashes_, sizeof *hashes_, 0, sizeof *hashes_, nullptr, true});
-    columns = with_hashes_;
+  if (of_->marks_ != marks::none) {
+    const std::size_t size = words ? sizeof *words_ : sizeof *hashes_;
+    with_marks_.assign(columns.begin(), columns.end());
+    with_marks_.push_back({words ? static_cast<const void*>(words_) : hashes_, size, 0, size, nullptr, true});
+    columns = with_marks_;
   }
   writer_.append(columns, n, partitions_, owned);
 }
@@ -89,15 +93,24 @@ key_part stored_group_rows::key_in_records(const column_batch& b) const {
   return keys;
 }
 
-column_batch stored_group_rows::without_hashes(const column_batch& b) const {
-  return hashes_ ? column_batch{b.columns.first(b.columns.size() - 1), b.n} : b;
+column_batch stored_group_rows::without_marks(const column_batch& b) const {
+  return marks_ != marks::none ? column_batch{b.columns.first(b.columns.size() - 1), b.n} : b;
+}
+
+void stored_group_rows::prepare(grouper& groups) const {
+  groups.expect_sparse();
+  if (marks_ == marks::words) groups.expect_words();
 }
 
 void stored_group_rows::update(const column_batch& b, group_table& to) const {
   if (!columns_) return to.update_keyed(b.columns[0].base, b.columns[0].select, key_in_records(b), b.n);
-  if (!hashes_) return to.update(b);
-  const column& hashes = b.columns.back();
-  to.update(without_hashes(b), hashes.select ? nullptr : static_cast<const std::uint64_t*>(hashes.base));
+  if (marks_ == marks::none) return to.update(b);
+  const column& marks = b.columns.back();
+  const void* const all = marks.select ? nullptr : marks.base;  // null: these are some of the rows
+  key_marks known;
+  if (marks_ == marks::words) known.words = static_cast<const wide_word*>(all);
+  else known.hashes = static_cast<const std::uint64_t*>(all);
+  to.update(without_marks(b), known);
 }
 
 std::uint64_t stored_group_rows::rows() const {
@@ -113,12 +126,12 @@ std::size_t stored_group_rows::count_new_groups(const group_table* known, std::s
   std::uint32_t ids[column_batch_rows], known_ids[column_batch_rows];
   const detail::stop_point stop;
   for (std::size_t p = 0; p < store_.partitions() && found < enough; ++p) {
-    grouper groups(node_->key, *pool_, equality_, columns_ ? grouper::keep::parts : grouper::keep::whole);
-    groups.expect_sparse();
+    grouper groups(node_->key, *pool_, equality_of(node_->keys), columns_ ? grouper::keep::parts : grouper::keep::whole);
+    prepare(groups);
     store_.read(p, [&](const stored_rows& r) {
       stop.check();
       if (found >= enough) return;
-      const column_batch b = without_hashes(r.rows);
+      const column_batch b = without_marks(r.rows);
       const key_part key = columns_ ? key_part{} : key_in_records(b);
       const key_view keys = columns_ ? column_keys->run(b) : key_view(&key, 1);
       std::size_t before = groups.size();
@@ -139,14 +152,15 @@ stored_group_rows::hasher::hasher(const stored_group_rows& of) : of_(&of) {
 }
 
 void stored_group_rows::hasher::operator()(const column_batch& b, std::uint64_t* to) {
-  const ir::type& type = *of_->node_->key;
-  if (of_->hashes_) {
+  if (of_->marks_ == marks::hashes) {
     for (std::size_t i = 0; i < b.n; ++i) to[i] = *reinterpret_cast<const std::uint64_t*>(value_at(b.columns.back(), i));
+  } else if (of_->marks_ == marks::words) {
+    for (std::size_t i = 0; i < b.n; ++i) to[i] = group_hash::of_word(*reinterpret_cast<const wide_word*>(value_at(b.columns.back(), i)));
   } else if (column_keys_) {
-    hash_keys(type, column_keys_->run(b), 0, b.n, to, of_->equality_);
+    of_->hash_(column_keys_->run(b), 0, b.n, to);
   } else {
     const key_part keys = of_->key_in_records(b);
-    hash_keys(type, {&keys, 1}, 0, b.n, to, of_->equality_);
+    of_->hash_({&keys, 1}, 0, b.n, to);
   }
 }
 

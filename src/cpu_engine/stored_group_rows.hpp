@@ -39,8 +39,9 @@ class stored_group_rows {
     rows_buffer keys_;
     interpreter::scratch scratch_;
     std::uint64_t hashes_[batch_rows];
+    wide_word words_[batch_rows];
     std::uint16_t partitions_[batch_rows];
-    std::vector<column> with_hashes_;
+    std::vector<column> with_marks_;
   };
 
   unsigned bits() const { return bits_; }
@@ -60,24 +61,28 @@ class stored_group_rows {
     const stored_group_rows* of_;
     std::optional<column_key::runner> column_keys_;
   };
+  // Before a table takes rows.
+  void prepare(grouper& groups) const;
   // Feeds a table with stored rows, or some of them.
   void update(const column_batch& b, group_table& to) const;
 
  private:
   key_part key_in_records(const column_batch& b) const;
-  column_batch without_hashes(const column_batch& b) const;
+  column_batch without_marks(const column_batch& b) const;
   planner::column_schema records(const ir::type* row) const;
-  static planner::column_schema read_columns(const planner::vertex& v, planner::column_schema rows, bool hashes);
+  planner::column_schema read_columns(const planner::vertex& v, planner::column_schema rows) const;
 
   const detail::logical* node_;
   runtime::buffer_pool* pool_;
   unsigned bits_;
-  key_equality equality_;
   const function_calls* key_;
   const column_key* columns_;
   bool resident_;                      // records: they stay where they are
   std::optional<std::size_t> key_at_;  // records: where the key lies in each
-  bool hashes_;                        // of keys are kept beside the rows, for the tables of groups
+  // Kept beside the rows, for the tables of groups.
+  enum class marks : std::uint8_t { none, hashes, words };
+  group_hash hash_;
+  marks marks_;
   partition_store store_;
 };
 

@@ -58,7 +58,9 @@ double quantile_of(double* values, std::size_t n, double q) {
   const std::size_t below = static_cast<std::size_t>(rank);
   const double part = rank - static_cast<double>(below);
   // NaNs last, as everywhere.
-  const std::size_t numbers = put_in_front(values, n, [](double v) { return v == v; });
+  std::size_t nans = 0;
+  for (std::size_t i = 0; i < n; ++i) nans += values[i] != values[i];
+  const std::size_t numbers = nans ? put_in_front(values, n, [](double v) { return v == v; }) : n;
   if (below < numbers) select_nth(values, below, numbers);
   const double low = values[below];
   if (part == 0 || below + 1 == n) return low;

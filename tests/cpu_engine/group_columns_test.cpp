@@ -52,6 +52,8 @@ struct ByMany {
   auto operator<=>(const ByMany&) const = default;
 };
 QUERY_RECORD(ByMany, code, weight, item, city, age, oldest, twice);
+struct ByZip { std::int32_t zip; Colour colour; double middle, heavy, dearest; auto operator<=>(const ByZip&) const = default; };
+QUERY_RECORD(ByZip, zip, colour, middle, heavy, dearest);
 struct Known { std::string item; std::int32_t rank; };
 QUERY_RECORD(Known, item, rank);
 struct Ranked { std::string item; std::int32_t rank; double price; auto operator<=>(const Ranked&) const = default; };
@@ -93,6 +95,8 @@ struct given {
 };
 const given& few() { static const given g(3'000, 40); return g; }
 const given& many() { static const given g(200'000, 30'000); return g; }
+// Many, with few rows each: rows are put apart, too.
+const given& many_rows() { static const given g(560'000, 45'000); return g; }
 const given& as_many() { static const given g(560'000, 1'500'000); return g; }
 
 const auto price = [](auto s) { return s.price; };
@@ -167,6 +171,20 @@ TEST(group_columns, keys_of_every_type_many_groups) {
   expect_the_same(many(), by_place);
   expect_the_same(many(), by_many);
   expect_the_same(many(), by_first_letters);
+}
+TEST(group_columns, many_groups_of_many_rows) {
+  expect_the_same(many_rows(), by_item, reads::once);
+  expect_the_same(many_rows(), by_place, reads::once);
+  expect_the_same(many_rows(), by_many, reads::once);
+}
+// States that keep values are put apart with far fewer groups.
+TEST(group_columns, values_of_many_rows) {
+  expect_the_same(many_rows(), [](auto q) {
+    return q.group_by([](auto s) { return std::tuple(s.place.zip % 3'000, s.colour); }).select([](auto g) {
+      return query::make<ByZip>(std::get<0>(g.key()), std::get<1>(g.key()), g.median(price),
+                                g.quantile([](auto s) { return s.weight; }, 0.9), g.max(price));
+    });
+  }, reads::once);
 }
 TEST(group_columns, about_as_many_groups_as_rows) {
   expect_the_same(as_many(), by_many, reads::once);

@@ -9,6 +9,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/key_cases.hpp"
+#include "cpu_engine/key_words.hpp"
 #include "cpu_engine/order_keys.hpp"
 
 namespace query::cpu {
@@ -107,6 +108,39 @@ TEST(grouper, moves_from_short_to_long_strings) {
   groups.find_or_insert(keys.data(), keys.size(), ids.data());
   for (std::size_t i = 0; i < keys.size(); ++i)
     ASSERT_EQ(ids[i], expected.emplace(keys[i], static_cast<std::uint32_t>(expected.size())).first->second);
+}
+
+// Words that somebody has kept stand for keys, and so do those of another table, whatever forms the two have.
+TEST(grouper, takes_keys_by_their_words) {
+  const ir::type& type = *ir::describe<std::string>();
+  runtime::buffer_pool pool;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 6000; ++i) keys.push_back("key" + std::string(static_cast<std::size_t>(i % 25), 'x') + std::to_string(i % 700));
+  const auto n = static_cast<std::uint32_t>(keys.size());
+  std::vector<std::uint32_t> wanted(n), ids(n);
+  grouper plain(&type, pool), by_words(&type, pool);
+  plain.find_or_insert(keys.data(), n, wanted.data());
+
+  std::vector<wide_word> words(n);
+  key_words(type, {}).encode(key_words::form::string, keys.data(), n, words.data());
+  const key_part whole = side_by_side(type, keys.data());
+  by_words.expect_words();
+  by_words.find_or_insert(key_view(&whole, 1), 0, n, ids.data(), {nullptr, words.data()});
+  EXPECT_EQ(ids, wanted);
+
+  const std::vector<std::string> short_keys = {"b", "key0", "", "key1"};
+  std::uint32_t short_ids[4];
+  grouper few(&type, pool);
+  few.find_or_insert(short_keys.data(), 4, short_ids);
+  for (const grouper* from : {&plain, &by_words, &few}) {
+    SCOPED_TRACE(from->size());
+    grouper to(&type, pool);
+    to.find_or_insert(short_keys.data(), 1, short_ids);
+    ids.assign(from->size(), 0);
+    to.find_or_insert(from->stored(), 0, from->size(), ids.data(), from->marks());
+    for (std::uint32_t i = 0; i < from->size(); ++i)
+      ASSERT_EQ(*static_cast<const std::string*>(to.key(ids[i])), *static_cast<const std::string*>(from->key(i)));
+  }
 }
 
 TEST(grouper, grows_over_millions_of_keys) {

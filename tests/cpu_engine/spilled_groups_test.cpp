@@ -118,6 +118,9 @@ TEST(spilled_groups, are_those_of_enough_memory) {
   expect_spilled_alike("strings in columns", small_memory, [](const query::Session& s) {
     return totals([](auto r) { return r.buyer; })(query::from(columns_of(sales())).in(s));
   });
+  expect_spilled_alike("short strings that are computed", small_memory + (8u << 20), [](const query::Session& s) {
+    return totals([](auto r) { return r.buyer.substr(6); })(query::from(columns_of(sales())).in(s));
+  });
   expect_spilled_alike("behind a test", small_memory, [](const query::Session& s) {
     return totals(item)(query::from(columns_of(sales())).in(s).where([](auto r) { return r.place != 3; }));
   });
