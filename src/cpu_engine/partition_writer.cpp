@@ -57,7 +57,8 @@ void scatter(const std::uint16_t* partition_of, std::size_t n, std::vector<std::
     if (const std::size_t rest = filled(to[p])) std::memcpy(to[p] - rest, lines + p * line, rest);
 }
 template <std::size_t Width>
-void scatter_values(const std::uint16_t* partition_of, std::size_t n, std::vector<std::byte*>& to, std::byte* lines, const std::byte* from) {
+void scatter_values(const std::uint16_t* partition_of, std::size_t n, std::vector<std::byte*>& to, std::byte* lines,
+                    const std::byte* from) {
   scatter<Width>(partition_of, n, to, lines, [from](std::size_t i) { return from + i * Width; });
 }
 
