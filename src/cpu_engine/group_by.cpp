@@ -32,8 +32,8 @@ constexpr unsigned bits_of_merges = 6, bits_of_streams = 7;
 constexpr std::size_t fewest_tables = 16;
 constexpr double rows_a_table_group = 64;
 // Beyond so many groups with fewer rows each, rows are put apart before any table sees them: the table of a partition stays in the cache,
-// where those of parts are too large for it, see most groups, and have to be merged. States that keep the values of their rows are too large
-// much earlier, and rows that are put apart take no more memory than they do.
+// where those of parts are too large for it, see most groups, and have to be merged. States that keep the values of their rows are too
+// large much earlier, and rows that are put apart take no more memory than they do.
 struct apart_beyond {
   double groups, rows_a_group;
 };

@@ -45,7 +45,7 @@ class grouper {
   // and what the copying of a key throws; the grouper can then only be cleared or destroyed.
   void find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids);
   // The same of keys [first, first + n) wherever they lie; parts in several columns want a key type that can be constructed and
-  // assigned. marks: of these keys. The table uses hashes if hashes() says so, and words if they have its own form: as after expect_words().
+  // assigned. marks: of these keys. The table uses hashes if hashes() says so, and words of its own form, as after expect_words().
   void find_or_insert(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, key_marks marks = {});
   bool hashes() const;
   key_marks marks() const;  // of the table's own keys, by id, until the next call; perhaps none

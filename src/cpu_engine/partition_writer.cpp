@@ -39,8 +39,8 @@ void end_lines() {
 #endif
 }
 
-// to[p] is where the next value of partition p goes: at first the beginning of a cache line. Values wait in `lines` until there is a line of
-// them. (Balkesen, Teubner, Alonso, Özsu, Main-Memory Hash Joins on Multi-Core CPUs, ICDE 2013: software-managed buffers.)
+// to[p] is where the next value of partition p goes: at first the beginning of a cache line. Values wait in `lines` until there is a line
+// of them. (Balkesen, Teubner, Alonso, Özsu, Main-Memory Hash Joins on Multi-Core CPUs, ICDE 2013: software-managed buffers.)
 template <std::size_t Width, class Value>
 void scatter(const std::uint16_t* partition_of, std::size_t n, std::vector<std::byte*>& to, std::byte* lines, const Value& value) {
   constexpr std::size_t line = partition_store::line;
@@ -57,7 +57,8 @@ void scatter(const std::uint16_t* partition_of, std::size_t n, std::vector<std::
     if (const std::size_t rest = filled(to[p])) std::memcpy(to[p] - rest, lines + p * line, rest);
 }
 template <std::size_t Width>
-void scatter_values(const std::uint16_t* partition_of, std::size_t n, std::vector<std::byte*>& to, std::byte* lines, const std::byte* from) {
+void scatter_values(const std::uint16_t* partition_of, std::size_t n, std::vector<std::byte*>& to, std::byte* lines,
+                    const std::byte* from) {
   scatter<Width>(partition_of, n, to, lines, [from](std::size_t i) { return from + i * Width; });
 }
 
