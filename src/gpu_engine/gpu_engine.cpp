@@ -335,6 +335,8 @@ class engine final : public runtime::engine {
  private:
   void fold_here(const planner::branch& b, const std::vector<planner::binding>& captures, detail::fold_kind kind, detail::fold_state& state,
                  runtime::run_context& context) {
+    if (b.table && context.streams(*b.table))
+      throw resource_error("gpu: memory: the CPU hands the rows on one by one, as it has no room for a table of them");
     if (shared_fold(b, captures, kind, state, context)) return;
     const std::shared_ptr<gpu_session> gpu = gpus_.one();
     const scoped_context here(gpu->on());
