@@ -106,6 +106,7 @@ class distinct_sketch {
   }
   void merge(const distinct_sketch& other);
   std::int64_t estimate() const;
+  std::size_t heap_bytes() const { return words_.capacity() * sizeof(std::uint64_t); }
 
  private:
   unsigned char* ranks() { return reinterpret_cast<unsigned char*>(words_.data()); }
@@ -139,6 +140,10 @@ class quantile_sketch {
   }
   void merge(const quantile_sketch& other);
   std::uint64_t count() const;
+  std::size_t heap_bytes() const {  // about
+    constexpr std::size_t of_many = std::size_t{48} << 10;
+    return levels_.empty() ? base_.capacity() * sizeof(std::uint64_t) : of_many;
+  }
   // Interpolated linearly at rank q (n - 1), q from 0 to 1, as the exact quantile is; empty of no values. user_error: another q.
   std::optional<double> quantile(double q) const;
 
@@ -184,6 +189,8 @@ template <class V> class frequency_sketch {
     return best;
   }
   std::int64_t error() const { return error_; }
+  // Without what the values own.
+  std::size_t heap_bytes() const { return values_.capacity() * sizeof(counted) + slots_.capacity() * sizeof(std::uint32_t); }
   std::size_t capacity() const { return capacity_; }
 
  private:

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <span>
 
 #include "cpu_engine/radix_sort.hpp"
 #include "cpu_engine/sort_rows.hpp"
@@ -134,10 +136,16 @@ void asof_table::sort_runs(const std::byte* values, std::size_t stride, std::siz
   if (order.holds()) return;
   std::mutex lock;
   std::vector<join_table::run> large;
-  keys_->each_run(tasks.scheduler(), tasks.cancel(), [&](const join_table::run& r) {
-    if (r.end - r.begin < large_run) return sort_run(r, tasks);
-    const std::lock_guard hold(lock);
-    large.push_back(r);
+  keys_->each_runs(tasks.scheduler(), tasks.cancel(), [&](std::span<const join_table::run> some) {
+    runtime::buffer room;
+    for (const join_table::run& r : some) {
+      if (r.end - r.begin < large_run) {
+        sort_run(r, room, tasks);
+      } else {
+        const std::lock_guard hold(lock);
+        large.push_back(r);
+      }
+    }
   });
   for (const join_table::run& r : large) sort_large_run(r, tasks);
 }
@@ -156,8 +164,8 @@ void asof_table::bring_words(const std::uint64_t* by_row, const vertex_tasks& ta
   });
 }
 
-// By time; rows of one time keep their order.
-void asof_table::sort_run(const join_table::run& run, const vertex_tasks& tasks) {
+// By time; rows of one time keep their order. `room` grows, and serves the next run, too.
+void asof_table::sort_run(const join_table::run& run, runtime::buffer& room, const vertex_tasks& tasks) {
   const auto n = static_cast<std::size_t>(run.end - run.begin);
   std::uint64_t* const words = words_.as<std::uint64_t>() + run.begin;
   if (std::is_sorted(words, words + n)) return;
@@ -178,8 +186,11 @@ void asof_table::sort_run(const join_table::run& run, const vertex_tasks& tasks)
     }
     return put(sorted);
   }
-  const runtime::buffer pairs = tasks.pool().allocate_array<word_row>(2 * n);
-  auto* const all = pairs.as<word_row>();
+  if (room.size() < 2 * n * sizeof(word_row)) {
+    room.reset();
+    room = tasks.pool().allocate_array<word_row>(std::bit_ceil(2 * n));
+  }
+  auto* const all = room.as<word_row>();
   for (std::size_t i = 0; i < n; ++i) all[i] = row(i);
   runtime::serial_scheduler alone;
   put(radix_sort(all, all + n, n, 0, alone, tasks.pool(), tasks.cancel()));

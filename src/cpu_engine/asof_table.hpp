@@ -65,7 +65,7 @@ class asof_table {
   void sort_all(const std::byte* times, std::size_t stride, std::size_t n, const vertex_tasks& tasks);
   void sort_runs(const std::byte* values, std::size_t stride, std::size_t n, const vertex_tasks& tasks);
   void bring_words(const std::uint64_t* by_row, const vertex_tasks& tasks);
-  void sort_run(const join_table::run& run, const vertex_tasks& tasks);
+  void sort_run(const join_table::run& run, runtime::buffer& room, const vertex_tasks& tasks);
   void sort_large_run(const join_table::run& run, const vertex_tasks& tasks);
   std::uint64_t row_at(std::uint64_t place) const { return keys_ ? keys_->row_at(place) : ids_.size() ? ids_[place] : place; }
   std::uint64_t word_at(std::uint64_t place) const {

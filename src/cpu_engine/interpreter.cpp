@@ -94,7 +94,10 @@ namespace {
 void run_batch(const code& c, scratch::state& state, std::span<const binding> rows, const environment& with, std::size_t first,
                std::size_t lanes, std::byte* out) {
   state.bind(c, rows, with, first);
-  state.heap.clear();
+  const struct freed {
+    text_heap& heap;
+    ~freed() { heap.clear(); }
+  } at_the_end{state.heap};
   frame f{c, state.registers.data(), state.memory.get(), state.slots.data(), state.collections.data(), state.heap};
   f.last = static_cast<std::uint32_t>(lanes);
   for (const reg r : c.forget) std::memset(state.registers[r], 0, lanes);

@@ -2,6 +2,7 @@
 #include "cpu_engine/join_table.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "cpu_engine/join_part.hpp"
 
@@ -200,7 +201,8 @@ void join_table::runs(const void* keys, std::size_t n, std::size_t stride, run* 
   for (std::size_t i = 0; i < n; ++i) out[i] = {s.begin[i], s.end[i]};
 }
 
-void join_table::each_run(runtime::scheduler& scheduler, const runtime::cancel_flag& cancel, function_ref<void(const run&)> f) const {
+void join_table::each_runs(runtime::scheduler& scheduler, const runtime::cancel_flag& cancel,
+                           function_ref<void(std::span<const run>)> f) const {
   struct entries {
     const part* of;
     std::size_t first, end;
@@ -213,8 +215,11 @@ void join_table::each_run(runtime::scheduler& scheduler, const runtime::cancel_f
     for (std::size_t first = 0; first < n; first += a_task) all.push_back({&p, first, std::min(n, first + a_task)});
   }
   scheduler.for_each(all.size(), [&](std::size_t i) {
+    std::array<run, a_task> some;
+    std::size_t n = 0;
     for (std::size_t e = all[i].first; e < all[i].end; ++e)
-      if (const run r{all[i].of->begin_of(e), all[i].of->end_of(e)}; r.end - r.begin > 1) f(r);
+      if (const run r{all[i].of->begin_of(e), all[i].of->end_of(e)}; r.end - r.begin > 1) some[n++] = r;
+    f(std::span(some).first(n));
   }, cancel);
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -120,8 +121,8 @@ class join_table {
   static constexpr std::size_t most_runs = 1024;
   // The runs of at most most_runs keys.
   void runs(const void* keys, std::size_t n, std::size_t stride, run* out) const;
-  // f(run) for each key of the build side, in parallel.
-  void each_run(runtime::scheduler& scheduler, const runtime::cancel_flag& cancel, function_ref<void(const run&)> f) const;
+  // f(runs) for the keys of the build side with several rows, some at a time, in parallel.
+  void each_runs(runtime::scheduler& scheduler, const runtime::cancel_flag& cancel, function_ref<void(std::span<const run>)> f) const;
   std::uint64_t places() const { return order_.size() / (wide_rows_ ? 8 : 4); }
   std::uint64_t row_at(std::uint64_t place) const {
     return wide_rows_ ? order_.as<std::uint64_t>()[place] : order_.as<std::uint32_t>()[place];

@@ -75,7 +75,7 @@ numbers sorted_by(const key_words& words, std::size_t rows) {
   const numbers sorted(new std::uint32_t[rows]);
   runtime::buffer_pool pool;
   runtime::serial_scheduler alone;
-  const runtime::cancel_flag cancel([stop = stop_point()] { return stop.check(), false; }, std::nullopt);
+  const runtime::cancel_flag& cancel = runtime::cancel_flag::here();
   const auto row_bits = static_cast<unsigned>(std::bit_width(rows - 1));
   if (static_cast<unsigned>(std::bit_width(high - low)) + row_bits <= 64) {
     const auto pairs = std::make_unique_for_overwrite<std::uint64_t[]>(2 * rows);
@@ -169,7 +169,7 @@ window_order::window_order(const std::vector<window_key>& keys, bool grouped, st
   if (!by.empty() && !(ordered && in_order(group_key, rows))) {
     runtime::buffer_pool pool;
     runtime::serial_scheduler alone;
-    const runtime::cancel_flag cancel([stop = stop_point()] { return stop.check(), false; }, std::nullopt);
+    const runtime::cancel_flag& cancel = runtime::cancel_flag::here();
     auto sorted = std::make_shared<cpu::permutation>(cpu::sort_rows(by, rows, alone, pool, cancel));
     sorted->visit([&](const auto* ids) {
       if constexpr (std::is_same_v<decltype(ids), const std::uint32_t*>) rows_ = ids;

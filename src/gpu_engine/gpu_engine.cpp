@@ -107,6 +107,7 @@ class gpu_vertex final : public runtime::running_vertex {
   void run() {
     const scoped_context here(gpu_->on());  // once for all that follows
     const waits_for_kernels waits(planner::demands_gpu(*vertex_));
+    check_there_are_tables();
     out_->tell(runtime::signal::begin_stream);
     if (!on_several()) {
       for (const planner::branch& b : vertex_->inputs) bring_inputs(gpu_, b, *context_);
@@ -118,6 +119,13 @@ class gpu_vertex final : public runtime::running_vertex {
       kernels_->ran(planned_as(*vertex_), run.compiled());
     }
     out_->tell(runtime::signal::end_stream);
+  }
+
+  // Where memory has no room for the table that a fold reads, its rows are handed on to a fold of the CPU's.
+  void check_there_are_tables() const {
+    const planner::vertex* const table = vertex_->folds ? vertex_->inputs.front().table : nullptr;
+    if (table && context_->streams(*table))
+      throw resource_error("gpu: memory: the CPU hands the rows on one by one, as it has no room for a table of them");
   }
 
   // Where devices cannot share it, one of them runs it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -52,6 +53,7 @@ bool is_literal(const node* n, bool value) {
 }  // namespace
 
 struct arena::impl {
+  std::mutex lock;  // any thread may add nodes: planners and engines do so to a trace, and threads of several devices have one trace
   std::deque<node> nodes;
   std::unordered_set<const node*, by_identity, equal_nodes> known;
   std::size_t max_nodes = limits().nodes;
@@ -64,13 +66,18 @@ arena::arena() : impl_(std::make_unique<impl>()) {}
 arena::~arena() = default;
 
 const node* arena::find(const node& n) const {
+  const std::lock_guard hold(impl_->lock);
   const auto it = impl_->known.find(&n);
   return it == impl_->known.end() ? nullptr : *it;
 }
 
-std::size_t arena::size() const { return impl_->nodes.size(); }
+std::size_t arena::size() const {
+  const std::lock_guard hold(impl_->lock);
+  return impl_->nodes.size();
+}
 
 const node* arena::put(node n) {
+  const std::lock_guard hold(impl_->lock);
   if (auto it = impl_->known.find(&n); it != impl_->known.end()) return *it;
   if (impl_->nodes.size() >= impl_->max_nodes)
     give_up("the expression has more than " + std::to_string(impl_->max_nodes) + " nodes (a long or endless loop?)");

@@ -104,7 +104,9 @@ class marking {
       const edge e = edges.only_reader(v);
       if (e.how != edge::kind::rows || !together(v, e.reader)) continue;
       one_by_one_[&v] = e.reader ? e.reader->streamed && one_by_one_[e.reader] : how_ == reading::on_demand;
-      v.streamed = makes_pairs(v) || makes_windows(v) ? wants_many(v, e) : flows_[&v] ? wants_stream(v, e) : wants_first_rows(v, e);
+      const bool elsewhere = !e.reader && graph_->result_engine != "cpu";  // an engine that knows tables alone folds the rows
+      v.streamed = !elsewhere &&
+                   (makes_pairs(v) || makes_windows(v) ? wants_many(v, e) : flows_[&v] ? wants_stream(v, e) : wants_first_rows(v, e));
       bound_nesting(v, e.reader);
     }
     mark_for_small_memory(edges);

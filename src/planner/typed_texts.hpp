@@ -16,6 +16,8 @@ template <class Read> auto read_typed(const char* verb, const text_expression& t
   } catch (const ir::typed_text::fault& f) {
     const std::string shown = std::string(verb) + ": " + f.why + "\n" + ir::typed_text::show_fault(t.source, f);
     throw text_error(shown + " (" + detail::place_of(at) + ")", f.at, f.length);
+  } catch (const resource_error& e) {
+    throw resource_error(std::string(verb) + ": " + e.what() + " (" + detail::place_of(at) + ")");
   }
 }
 

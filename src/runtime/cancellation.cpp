@@ -1,6 +1,7 @@
 #include "runtime/cancellation.hpp"
 
 #include <charconv>
+#include <memory>
 
 #include "ir/running.hpp"
 
@@ -18,6 +19,12 @@ void fail_at(const unplaced_cancelled& e, std::string_view verb, detail::call_si
   throw cancelled(ir::while_running(e.what(), verb, where));
 }
 void fail_at(const unplaced_cancelled& e, const detail::logical& verb) { fail_at(e, ir::verb_of(verb), verb.where); }
+
+const cancel_flag& cancel_flag::here() {
+  static const cancel_flag& never = *std::make_unique<cancel_flag>().release();  // static sessions may end after it would
+  const detail::stop_state& s = *detail::stop_here;
+  return s.raise == &throw_reason ? static_cast<const cancel_flag&>(s) : never;
+}
 
 void cancel_flag::throw_cancelled(stop_reason why) const {
   std::string text = why == stop_reason::deadline ? "query: cancelled: deadline" : "query: cancelled: stop requested";

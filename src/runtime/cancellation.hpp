@@ -25,6 +25,8 @@
 
 namespace query::runtime {
 
+class buffer_pool;
+
 enum class stop_reason : unsigned char { none, stop_requested, deadline };
 
 // Thrown where a query stops; who runs its verbs says at which one, and throws cancelled.
@@ -49,10 +51,16 @@ class cancel_flag : private detail::stop_state {
   cancel_flag(const cancel_flag&) = delete;
   cancel_flag& operator=(const cancel_flag&) = delete;
 
+  // Of the query that this thread works for; outside of queries, one that nobody stops.
+  static const cancel_flag& here();
+
   // What stops the query in its user's words, for the message: timeout(seconds), if there is one, and stop_on.
   void name_limits(double seconds) { limits_ = seconds; }
   // Where the query is, for the message of who looks at this flag alone.
   void name_place(std::string where) { place_ = std::move(where); }
+  // The memory of the query's session, for what counts there and knows no more of the query than here(). Said before it begins.
+  void count_in(const buffer_pool& memory) { memory_ = &memory; }
+  const buffer_pool* memory() const { return memory_; }  // null: nobody counts
   // What compiled functions divide is watched while the query runs (query/detail/division_watch.hpp). Said before it begins.
   void check_divisions(bool checks) { checks_divisions = checks; }
   bool checks_them() const { return checks_divisions; }
@@ -130,6 +138,7 @@ class cancel_flag : private detail::stop_state {
   std::optional<std::stop_callback<raise>> told_;  // it may be called as soon as it is there, and sets why_ alone
   std::optional<double> limits_;                   // seconds of the timeout; 0: none
   std::string place_;
+  const buffer_pool* memory_ = nullptr;
 };
 
 }  // namespace query::runtime

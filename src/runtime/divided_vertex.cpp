@@ -46,6 +46,7 @@ class parts_run {
       : branch_(b), rows_(rows_in(*b.source)), session_(&session), context_(&context),
         stop_([&context] { return context.cancel.stopped(); }, std::nullopt), watched_(session.deadlines.follow(stop_)) {
     stop_.check_divisions(context.cancel.checks_them());
+    stop_.count_in(context.pool);
     for (const engine_share& s : shares) {
       if (engine* const other = session.engine_named(s.engine)) others_.emplace_back(s, *other, rows_);
       else local_threads_ = s.threads;

@@ -104,6 +104,7 @@ void execution::ran_on(std::string_view engine) const {
 
 std::unique_ptr<deadline_watch::watched> execution::followed(const detail::settings& s) {
   watch.flag->check_divisions(detail::checks_functions(s));
+  watch.flag->count_in(session->pool);
   try {
     watch.flag->check();
   } catch (const unplaced_cancelled& e) {

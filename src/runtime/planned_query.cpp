@@ -49,7 +49,7 @@ bool ends_on_gpu(const planner::machine_graph& g, std::optional<fold_kind> fold)
 }
 
 // Over the session's partitions. What other processes would not understand stays whole, in this one.
-void split(planned_query& plan, session_state& session, planner::reading how, planner::reading read, const planner::column_options& forms) {
+void split(planned_query& plan, session_state& session, planner::reading how, const planner::column_options& forms) {
   const cluster* const processes = session.processes.get();
   planner::graph_copy whole = planner::copy_of(*plan.graph);
   const auto can_travel = [&](const ir::type& row) { return processes ? processes->can_travel(row) : session.cpu->can_travel(row); };
@@ -63,7 +63,7 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
   for (const auto& v : plan.graph->vertices)
     if (const std::string last = v->sent_for ? session.history.pieces_of(v->sent_for, "exchange") : ""; !last.empty())
       v->notes.push_back("in the last run: " + last);
-  planner::mark_streams(*plan.graph, read);
+  planner::mark_streams(*plan.graph, how);
   if (!processes || plan.graph->partitions == 1) return;
   plan.graph->processes = processes->name();
   plan.graph->transport = processes->transport();
@@ -74,7 +74,7 @@ void split(planned_query& plan, session_state& session, planner::reading how, pl
   } catch (const stays_here& e) {
     plan.graph = std::move(whole.graph);
     plan.graph->notes.push_back("in one process: " + e.why);
-    planner::mark_streams(*plan.graph, read);
+    planner::mark_streams(*plan.graph, how);
   }
 }
 
@@ -142,9 +142,8 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.by = way.by == engine_choices::way::gpu && !there ? engine_choices::way::asked : way.by;
   const bool folds_here = fold && (!plan.graph->fold || plan.graph->fold->engine == "cpu");
   const planner::column_options forms{how == planner::reading::columns, session.options.interpret, folds_here ? fold : std::nullopt};
-  const planner::reading read = folds_here || !fold ? how : planner::reading::whole;
-  if (divided) split(plan, session, how, read, forms);
-  else planner::mark_streams(*plan.graph, read);
+  if (divided) split(plan, session, how, forms);
+  else planner::mark_streams(*plan.graph, how);
   // Where compiled functions are compared with their traces, all of them run as compiled.
   if (!verified) planner::choose_columns(*plan.graph, forms);
   if (plan.graph->fold) {

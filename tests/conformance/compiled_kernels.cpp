@@ -31,6 +31,7 @@ struct compiled_kernels::state {
   std::set<std::string> known;
   std::vector<std::string> fresh;
   std::set<std::string> left;
+  std::vector<std::string> missed;
   std::optional<kernel_cache> kernels;
 };
 
@@ -137,7 +138,10 @@ class compiled_kernels::answering final : public runtime::engine {
   template <class F> void try_out(F f) {
     try {
       f();
-    } catch (const query::internal_error&) {
+    } catch (const query::internal_error& e) {
+      if (std::string_view(e.what()).find("before it ran") == std::string_view::npos) return;
+      const std::lock_guard hold(state_.lock);
+      state_.missed.emplace_back(e.what());
     } catch (const query::resource_error&) {
     } catch (const query::user_error&) {
     }
@@ -205,6 +209,11 @@ std::string compiled_kernels::refusal_of(const std::string& text, std::span<cons
     }
   }
   return why;
+}
+
+std::vector<std::string> compiled_kernels::missing_tables() {
+  const std::lock_guard hold(state_->lock);
+  return std::exchange(state_->missed, {});
 }
 
 std::vector<std::string> compiled_kernels::compile_new() {

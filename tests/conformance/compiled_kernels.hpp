@@ -42,6 +42,9 @@ class compiled_kernels {
   static std::string refusal_of(const std::string& text, std::span<const int> for_these = capabilities);
   std::size_t texts() const;  // so far
 
+  // Tables that the GPU's engine read since the last call though nobody had made them.
+  std::vector<std::string> missing_tables();
+
   // What was planned for the CPU since the last call though it was marked with as_accelerated(): "verb: reason".
   std::set<std::string> left_to_the_cpu();
 

@@ -174,6 +174,7 @@ void nothing_fell_back(const engine_config& e) {
   const auto [now, why] = e.session.state()->history.fallbacks();
   EXPECT_EQ(now, std::exchange(before[&e], now)) << "ran on the CPU: " << why;
   if (computes(e)) return;
+  for (const std::string& why : kernels_here().missing_tables()) ADD_FAILURE() << why;
   for (const std::string& why : kernels_here().compile_new()) ADD_FAILURE() << why;
   const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
   check_placements(std::string(test.test_suite_name()) + "." + test.name(), kernels_here().left_to_the_cpu());

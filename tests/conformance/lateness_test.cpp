@@ -263,6 +263,7 @@ CONFORMS(lateness, of_orders, "timeout", "order", "order_descending", "order_by"
   const auto ranked = [](const auto&, auto w) { return w.rank(); };
   LATE("over, strings", ROWS.over(name).order_by(key).select(ranked).to_vector());
   LATE("over, numbers", NUMBERS.over([](auto x) { return x % 10; }).order_by(itself).select(ranked).to_vector());
+  LATE("over, all rows by strings", ROWS.over().order_by(name).select(ranked).to_vector());
   LATE("over, all rows", NUMBERS.over().order_by([](auto x) { return -x; }).select(ranked).to_vector());
   const auto median = [](const auto&, auto w) { return w.rows(-1000, 0).median([](auto x) { return x; }); };
   LATE("over, median", NUMBERS.over().select(median).to_vector());

@@ -19,8 +19,9 @@ struct marked {
 };
 std::ostream& operator<<(std::ostream& to, const marked& m) { return to << m.streamed << " streamed, " << m.may_stream << " may stream"; }
 
-template <class Q> marked marked_in(const Q& q, reading how) {
+template <class Q> marked marked_in(const Q& q, reading how, const char* result_engine = "cpu") {
   const auto graph = query::planner::make_machine_graph(q.to_pipe(), "rows", options(true));
+  graph->result_engine = result_engine;
   query::planner::mark_streams(*graph, how);
   marked m;
   std::unordered_map<const vertex*, int> up_to;
@@ -49,6 +50,15 @@ TEST(streams, with_one_reader_may_be_handed_on) {
   EXPECT_EQ(in_order(windows().chunk(3).concat(windows().chunk(2))), (marked{0, 5}));
   EXPECT_EQ(in_order(windows().order()), (marked{0, 1}));
   EXPECT_EQ(in_order(windows().distinct()), (marked{0, 1}));
+}
+
+// Where another engine folds the rows, it reads a table; where there is no room for one, the CPU takes over.
+TEST(streams, are_tables_for_folds_of_other_engines) {
+  const auto pairs = query::from(trades).cross_join(query::from(trades), [](auto l, auto r) { return l.qty * r.qty; });
+  const auto changed = pairs.select([](auto x) { return x + 1; });
+  EXPECT_EQ(marked_in(changed, reading::folded), (marked{1, 0}));
+  EXPECT_EQ(marked_in(changed, reading::folded, "gpu"), (marked{0, 1}));
+  EXPECT_EQ(marked_in(query::from(trades).window(2), reading::folded, "gpu"), (marked{0, 1}));
 }
 
 // They hold many times the rows: no reader that sees each of them once needs a table. The lists of a chunk share no rows.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <query/detail/aggregate_kinds.hpp>
+#include <query/detail/counted_heap.hpp>
 #include <query/sketches.hpp>
 
 namespace query::agg {
@@ -19,6 +20,11 @@ namespace query::agg {
 // A state that no engine but the compiled code knows: it reads fields where they lie, as the user's own do.
 template <class F> struct of_sketch : of_values<F> {
   static constexpr bool own_state = true;
+};
+// With what it has on the heap.
+template <class Sketch> struct counted_sketch {
+  Sketch sketch{};
+  detail::counted_heap heap{};
 };
 // A text by its characters, without a copy of it; other values as they are kept.
 template <class V, class X, class G> QUERY_INLINE inline void with_own_value(const X& x, G&& g) {
@@ -30,14 +36,19 @@ template <class V, class X, class G> QUERY_INLINE inline void with_own_value(con
 template <class F> struct approx_count_distinct : of_sketch<F> {
   static constexpr const char* name = "approx_count_distinct";
   F f;
-  template <class T> using state = distinct_sketch;
-  template <class T> QUERY_INLINE void step(distinct_sketch& s, const T& t) const {
+  using kept = counted_sketch<distinct_sketch>;
+  template <class T> using state = kept;
+  template <class T> QUERY_INLINE void step(kept& s, const T& t) const {
     with_value(f, t, [&](const auto& v) QUERY_INLINE {
-      with_own_value<value_in<F, T>>(v, [&](const auto& own) QUERY_INLINE { s.insert(own); });
+      with_own_value<value_in<F, T>>(v, [&](const auto& own) QUERY_INLINE { s.sketch.insert(own); });
     });
+    s.heap.count(s.sketch.heap_bytes());
   }
-  static void merge(distinct_sketch& a, distinct_sketch& b) { a.merge(b); }
-  template <class T, class K> auto value(const K&, distinct_sketch& s) const { return s.estimate(); }
+  static void merge(kept& a, kept& b) {
+    a.sketch.merge(b.sketch);
+    a.heap.count(a.sketch.heap_bytes());
+  }
+  template <class T, class K> auto value(const K&, kept& s) const { return s.sketch.estimate(); }
 };
 
 inline double checked_share(double q) {
@@ -49,13 +60,18 @@ template <class F> struct approx_quantile : of_sketch<F> {
   F f;
   double q = 0.5;
   template <class T> static constexpr bool needs_rows = !nullable<F, T>;
-  template <class T> using state = quantile_sketch;
-  template <class T> QUERY_INLINE void step(quantile_sketch& s, const T& t) const {
-    with_value(f, t, [&](const auto& v) QUERY_INLINE { s.insert(static_cast<double>(v)); });
+  using kept = counted_sketch<quantile_sketch>;
+  template <class T> using state = kept;
+  template <class T> QUERY_INLINE void step(kept& s, const T& t) const {
+    with_value(f, t, [&](const auto& v) QUERY_INLINE { s.sketch.insert(static_cast<double>(v)); });
+    s.heap.count(s.sketch.heap_bytes());
   }
-  static void merge(quantile_sketch& a, quantile_sketch& b) { a.merge(b); }
-  template <class T, class K> auto value(const K&, quantile_sketch& s) const {
-    const std::optional<double> v = s.quantile(q);
+  static void merge(kept& a, kept& b) {
+    a.sketch.merge(b.sketch);
+    a.heap.count(a.sketch.heap_bytes());
+  }
+  template <class T, class K> auto value(const K&, kept& s) const {
+    const std::optional<double> v = s.sketch.quantile(q);
     if constexpr (nullable<F, T>) return v;
     else return v ? *v : std::numeric_limits<double>::quiet_NaN();
   }
@@ -71,20 +87,22 @@ template <class F> struct top_k_frequent : of_sketch<F> {
   static constexpr const char* name = "top_k_frequent";
   F f;
   std::int64_t k = 1;
-  template <class T> using state = std::optional<frequency_sketch<value_in<F, T>>>;  // none until the first value
+  template <class T> using state = counted_sketch<std::optional<frequency_sketch<value_in<F, T>>>>;  // none until the first value
   template <class S, class T> void step(S& s, const T& t) const {
     with_value(f, t, [&](const auto& v) {
-      if (!s) s.emplace(capacity());
-      with_own_value<value_in<F, T>>(v, [&](const auto& own) { s->insert(own); });
+      if (!s.sketch) s.sketch.emplace(capacity());
+      with_own_value<value_in<F, T>>(v, [&](const auto& own) { s.sketch->insert(own); });
+      s.heap.count(s.sketch->heap_bytes());
     });
   }
   template <class S> static void merge(S& a, S& b) {
-    if (!a) a = std::move(b);
-    else if (b) a->merge(*b);
+    if (!a.sketch) a = std::move(b);
+    else if (b.sketch) a.sketch->merge(*b.sketch);
+    if (a.sketch) a.heap.count(a.sketch->heap_bytes());
   }
   template <class T, class K, class S> auto value(const K&, S& s) const {
     using counts = typename frequency_sketch<value_in<F, T>>::counts;
-    return s ? s->top(static_cast<std::size_t>(k)) : counts();
+    return s.sketch ? s.sketch->top(static_cast<std::size_t>(k)) : counts();
   }
 
  private:

@@ -153,10 +153,12 @@ template <class F, class T> class ranked_frame final : public window_state {
     });
     const window_order order({{.type = ir::describe<value>(), .values = all.data()}}, false, all.size());
     sorted_.clear();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (order.begins_tie(i)) sorted_.push_back(all[order.row(i)].v);
-      ranks_[rows[order.row(i)]] = static_cast<std::uint32_t>(sorted_.size() - 1);
-    }
+    in_runs<quick_calls_a_look>(0, all.size(), [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) {
+        if (order.begins_tie(i)) sorted_.push_back(all[order.row(i)].v);
+        ranks_[rows[order.row(i)]] = static_cast<std::uint32_t>(sorted_.size() - 1);
+      }
+    });
     tree_.assign(sorted_.size() + 1, 0);
     counts_.assign(sorted_.size(), 0);
   }

@@ -87,6 +87,7 @@ class partition_here {
         pulls_(query, connections, session.pool, [this](block_puller::outcome o) { came(std::move(o)); }) {
     context_.local = session.cpu.get();
     context_.temp = &session.temp;
+    cancel_.count_in(session.pool);
   }
 
   // What the master says, on the thread that hears it.

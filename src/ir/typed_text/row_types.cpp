@@ -141,8 +141,9 @@ std::size_t number_of(known_types& k, const layout& l) {
   const auto at = std::find(layouts.begin(), end, l);
   const bool plain = l.strings == 0 && l.optionals == 0;
   if (at == end && (k.layouts == most_layouts || (!plain && k.with_strings == most_layouts - kept_for_plain_rows)))
-    throw resource_error("dynamic_query: the program has rows of more than " + std::to_string(k.layouts) +
-                         " layouts; select fewer combinations of strings and numbers");
+    throw resource_error("the program has chosen rows with strings in " + std::to_string(k.with_strings) +
+                         " layouts, and has no room for another: a layout is how many strings, optional strings and bytes of other "
+                         "columns a row has; choose columns from a fixed list");
   if (at == end) {
     layouts[k.layouts++] = l;
     k.with_strings += !plain;

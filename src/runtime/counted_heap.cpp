@@ -1,0 +1,27 @@
+#include <query/detail/counted_heap.hpp>
+
+#include <algorithm>
+#include <memory>
+
+#include "runtime/buffer_pool.hpp"
+#include "runtime/cancellation.hpp"
+
+namespace query::detail {
+
+void counted_heap::change(std::size_t bytes) {
+  auto* charged = static_cast<runtime::charge*>(charge_);
+  if (charged && bytes < bytes_) {
+    charged->shrink(charged->bytes() - std::min(charged->bytes(), bytes));
+  } else if (const runtime::buffer_pool* const memory = runtime::cancel_flag::here().memory()) {
+    if (!charged) charge_ = charged = std::make_unique<runtime::charge>().release();
+    charged->grow(*memory, bytes - bytes_);
+  }
+  bytes_ = bytes;
+}
+
+void counted_heap::give_back() noexcept {
+  std::unique_ptr<runtime::charge>(static_cast<runtime::charge*>(charge_)).reset();
+  charge_ = nullptr;
+}
+
+}  // namespace query::detail
