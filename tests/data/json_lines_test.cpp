@@ -18,12 +18,12 @@
 namespace query::data {
 
 enum class colour : std::uint8_t { red, green };
-struct spot { double x, y; };
-QUERY_RECORD(spot, x, y);
+struct json_place { double x, y; };
+QUERY_RECORD(json_place, x, y);
 struct any_json {
   std::int8_t i8; std::uint16_t u16; std::int64_t i64; std::uint64_t u64; float f32; double f64; bool b; char c; colour e;
-  std::string s; spot at; std::array<std::int32_t, 3> three; std::vector<std::string> list; std::vector<spot> spots;
-  std::optional<std::int32_t> maybe; std::optional<spot> maybe_at; std::optional<std::vector<std::optional<bool>>> nested;
+  std::string s; json_place at; std::array<std::int32_t, 3> three; std::vector<std::string> list; std::vector<json_place> spots;
+  std::optional<std::int32_t> maybe; std::optional<json_place> maybe_at; std::optional<std::vector<std::optional<bool>>> nested;
 };
 QUERY_RECORD(any_json, i8, u16, i64, u64, f32, f64, b, c, e, s, at, three, list, spots, maybe, maybe_at, nested);
 struct event { std::int32_t id; std::string text; std::optional<double> weight; };
@@ -141,7 +141,7 @@ TEST_F(json_lines_test, bad_lines_are_collected) {
   EXPECT_EQ(lines[2].column, "text");
 }
 
-bool same(const std::optional<spot>& a, const std::optional<spot>& b) {
+bool same(const std::optional<json_place>& a, const std::optional<json_place>& b) {
   return a.has_value() == b.has_value() && (!a || (a->x == b->x && a->y == b->y));
 }
 bool same(const any_json& a, const any_json& b) {
@@ -166,7 +166,7 @@ TEST_F(json_lines_test, rows_of_every_type_read_back_as_they_were_written) {
       if (const double x = std::bit_cast<double>(random()); std::isfinite(x))
         return random() % 3 ? x : static_cast<double>(random() % 1000);
   };
-  const auto place = [&] { return spot{f64(), 0.5}; };
+  const auto place = [&] { return json_place{f64(), 0.5}; };
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     random.seed(seed);
