@@ -39,8 +39,7 @@ int main() {
         const auto spent = [](auto v) { return v.spent; };
         const auto buyers = g.count([](auto v) { return v.spent > 0; });
         return query::make<Variant>(g.key(), g.count(), buyers, query::cast<double>(buyers) / g.count(), g.mean(spent), g.stddev(spent));
-      })
-      .order_by([](auto v) { return v.name; });
+      }).order_by([](auto v) { return v.name; });
   const auto test = variants.zip(variants.skip(1), [](auto a, auto b) {
     const auto all = (a.buyers + b.buyers) / (a.visitors + b.visitors);
     const auto z = (b.rate - a.rate) / query::sqrt(all * (1 - all) * (1 / a.visitors + 1 / b.visitors));
