@@ -350,3 +350,6 @@ bool operator==(const A&, const B&) {
 }  // namespace query
 
 #undef QUERY_DETAIL_NEEDS
+#undef QUERY_DETAIL_ONE_KEY
+#undef QUERY_DETAIL_TAKES_ONE_KEY
+#undef QUERY_DETAIL_SORT_ARGUMENTS

@@ -35,7 +35,7 @@ template <class F> struct window_order_by {
 };
 
 // A value that may be missing; one that may be null already is not wrapped twice.
-template <class V> using maybe_t = std::conditional_t<ir::is_optional_v<V>, V, std::optional<V>>;
+template <class V> using maybe_t = std::conditional_t<ir::is_optional_v<V> || std::is_same_v<V, check::after_error>, V, std::optional<V>>;
 template <class F, class T> maybe_t<agg::given<F, T>> value_at(const F& f, const T& row) {
   using V = agg::given<F, T>;
   return maybe_t<V>(V(as_stored<V>(call(f, agg::seen_by<F>(row)))));
@@ -61,35 +61,45 @@ template <class Bound, class B> Bound range_bound(B b) {
   return static_cast<Bound>(b);
 }
 
+// A function that a window's member takes, and what it gives: that member's result is asked for before its body says what is wrong.
+template <class F, class T>
+concept function_of_row = !std::is_member_pointer_v<F> && (is_callable<const F&, const T&> || takes_views<F, T>);
+template <class F, class T> struct window_value { using type = check::after_error; };
+template <class F, class T> requires function_of_row<F, T> struct window_value<F, T> { using type = agg::given<F, T>; };
+template <class F, class T> using window_value_t = typename window_value<F, T>::type;
+
 // A member's function is one of a row that captures nothing: its state is found again by its type.
 template <class T, class F> constexpr bool window_function() {
-  constexpr bool taken = is_callable<const F&, const T&> || takes_views<F, T>;
-  static_assert(taken, "query: over: the members of a window take a function of a row, as in w.sum([](auto t) { return t.price; }), not "
-                       "a value. If the function has an error above, mend that one first");
-  static_assert(comparable_function<F>::value,
+  constexpr bool taken = function_of_row<F, T>, member = std::is_member_pointer_v<F>;
+  static_assert(!member, "query: over: the members of a window take a function, not a pointer to a member. Write "
+                         "w.sum([](auto t) { return t.field; })");
+  static_assert(taken || member, "query: over: the members of a window take a function of a row, as in w.sum([](auto t) { return t.price; "
+                                 "}), not a value. If the function has an error above, mend that one first");
+  static_assert(comparable_function<F>::value || !taken,
                 "query: over: a function that a window's member takes captures something, which may change from row to row. Pass what it "
                 "captures by query::with([](auto t, double k) { ... }, k), or compute the value in a select before over(key)");
-  return taken && comparable_function<F>::value;
+  return taken;
 }
-#define QUERY_DETAIL_OF_ROW(f) (void)detail::window_function<T, F>()
+// Before what a member does with its function.
+#define QUERY_DETAIL_OF_ROW(f) if constexpr (!detail::window_function<T, F>()) return check::after_error{}; else
 
 // The aggregates of a frame, of a group, or of the rows so far: Base::aggregate(a) gives the value of one.
 template <class Base, class T> class window_aggregates {
  public:
   auto count() const { return of(agg::count{}); }
-  template <class F> auto count(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::count_if<F>{{}, f}); }
-  template <class F> auto sum(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::sum<F>{{}, f}); }
-  template <class F> auto product(F f) const { QUERY_DETAIL_OF_ROW(f); return of(product_of<F>{{}, f}); }
-  template <class F> auto mean(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::mean<F>{{}, f}); }
+  template <class F> auto count(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::count_if<F>{{}, f}); }
+  template <class F> auto sum(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::sum<F>{{}, f}); }
+  template <class F> auto product(F f) const { QUERY_DETAIL_OF_ROW(f) return of(product_of<F>{{}, f}); }
+  template <class F> auto mean(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::mean<F>{{}, f}); }
   template <class F> auto average(F f) const { return mean(f); }
-  template <class F> auto min(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::extreme<false, F>{{}, f}); }
-  template <class F> auto max(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::extreme<true, F>{{}, f}); }
-  template <class F> auto arg_min(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::arg_extreme<false, F>{{}, f}); }
-  template <class F> auto arg_max(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::arg_extreme<true, F>{{}, f}); }
-  template <class F> auto variance(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::variance<false, F>{{}, f}); }
-  template <class F> auto stddev(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::variance<true, F>{{}, f}); }
-  template <class F> auto any(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::decided<false, F>{{}, f}); }
-  template <class F> auto all(F f) const { QUERY_DETAIL_OF_ROW(f); return of(agg::decided<true, F>{{}, f}); }
+  template <class F> auto min(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::extreme<false, F>{{}, f}); }
+  template <class F> auto max(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::extreme<true, F>{{}, f}); }
+  template <class F> auto arg_min(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::arg_extreme<false, F>{{}, f}); }
+  template <class F> auto arg_max(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::arg_extreme<true, F>{{}, f}); }
+  template <class F> auto variance(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::variance<false, F>{{}, f}); }
+  template <class F> auto stddev(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::variance<true, F>{{}, f}); }
+  template <class F> auto any(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::decided<false, F>{{}, f}); }
+  template <class F> auto all(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::decided<true, F>{{}, f}); }
 
  private:
   template <class F> using product_of = detail::product<F>;
@@ -105,27 +115,30 @@ template <class T, class Bound, bool NeverEmpty> class Frame : public detail::wi
       : w_(&w), begin_(begin), end_(end), from_(from), to_(to), by_value_(by_value) {}
 
   std::int64_t size() const { return static_cast<std::int64_t>(end_ - begin_); }
-  template <class F> auto first(F f) const { QUERY_DETAIL_OF_ROW(f); return nth(f, 0); }
-  template <class F> auto last(F f) const { QUERY_DETAIL_OF_ROW(f); return nth(f, size() - 1); }
+  template <class F> auto first(F f) const { QUERY_DETAIL_OF_ROW(f) return nth(f, 0); }
+  template <class F> auto last(F f) const { QUERY_DETAIL_OF_ROW(f) return nth(f, size() - 1); }
   // f of row n of the frame, from 0.
-  template <class F> detail::maybe_t<agg::given<F, T>> nth(F f, std::int64_t n) const {
-    QUERY_DETAIL_OF_ROW(f);
-    if (n < 0 || n >= size()) return std::nullopt;
-    return detail::value_at(f, w_->row(begin_ + static_cast<std::size_t>(n)));
+  template <class F> detail::maybe_t<detail::window_value_t<F, T>> nth(F f, std::int64_t n) const {
+    if constexpr (!detail::window_function<T, F>()) return check::after_error{};
+    else if (n < 0 || n >= size()) return std::nullopt;
+    else return detail::value_at(f, w_->row(begin_ + static_cast<std::size_t>(n)));
   }
-  template <class F> std::int64_t count_distinct(F f) const { QUERY_DETAIL_OF_ROW(f); return ranked(f).distinct(); }
+  template <class F> std::int64_t count_distinct(F f) const { QUERY_DETAIL_OF_ROW(f) return ranked(f).distinct(); }
   template <class F> std::optional<double> median(F f) const { return quantile(f, 0.5); }
   // Interpolated linearly at rank q (n - 1); NaNs are the largest values.
   template <class F> std::optional<double> quantile(F f, double q) const {
-    QUERY_DETAIL_OF_ROW(f);
-    detail::check_share(q);
-    const auto& values = ranked(f);
-    if (!values.size()) return std::nullopt;
-    const double at = q * static_cast<double>(values.size() - 1);
-    const auto below = static_cast<std::size_t>(at);
-    const auto low = static_cast<double>(values.nth(below));
-    const double part = at - static_cast<double>(below);
-    return part > 0 ? detail::on_line(low, static_cast<double>(values.nth(below + 1)), part) : low;
+    if constexpr (!detail::window_function<T, F>()) {
+      return std::nullopt;
+    } else {
+      detail::check_share(q);
+      const auto& values = ranked(f);
+      if (!values.size()) return std::nullopt;
+      const double at = q * static_cast<double>(values.size() - 1);
+      const auto below = static_cast<std::size_t>(at);
+      const auto low = static_cast<double>(values.nth(below));
+      const double part = at - static_cast<double>(below);
+      return part > 0 ? detail::on_line(low, static_cast<double>(values.nth(below + 1)), part) : low;
+    }
   }
 
   // An aggregate's value; without rows there is none, but for counts and sums.
@@ -189,39 +202,39 @@ template <class T, class... Order> class Window : public detail::window_aggregat
 
   // ---- other rows of the group
   // f of the row n before, or after: empty where there is none.
-  template <class F> detail::maybe_t<agg::given<F, T>> lag(F f, std::int64_t n = 1) const {
-    QUERY_DETAIL_OF_ROW(f);
+  template <class F> detail::maybe_t<detail::window_value_t<F, T>> lag(F f, std::int64_t n = 1) const {
+    QUERY_DETAIL_OF_ROW(f)
     return at(f, n > index() || n <= index() - size() ? -1 : index() - n);
   }
-  template <class F> detail::maybe_t<agg::given<F, T>> lead(F f, std::int64_t n = 1) const {
-    QUERY_DETAIL_OF_ROW(f);
+  template <class F> detail::maybe_t<detail::window_value_t<F, T>> lead(F f, std::int64_t n = 1) const {
+    QUERY_DETAIL_OF_ROW(f)
     return at(f, n >= size() - index() || n < -index() ? -1 : index() + n);
   }
   // The same, or `otherwise` where there is no such row.
-  template <class F, class D> agg::given<F, T> lag(F f, std::int64_t n, const D& otherwise) const {
-    QUERY_DETAIL_OF_ROW(f);
+  template <class F, class D> detail::window_value_t<F, T> lag(F f, std::int64_t n, const D& otherwise) const {
+    QUERY_DETAIL_OF_ROW(f)
     return at_or(f, n > index() || n <= index() - size() ? -1 : index() - n, otherwise);
   }
-  template <class F, class D> agg::given<F, T> lead(F f, std::int64_t n, const D& otherwise) const {
-    QUERY_DETAIL_OF_ROW(f);
+  template <class F, class D> detail::window_value_t<F, T> lead(F f, std::int64_t n, const D& otherwise) const {
+    QUERY_DETAIL_OF_ROW(f)
     return at_or(f, n >= size() - index() || n < -index() ? -1 : index() + n, otherwise);
   }
-  template <class F> agg::given<F, T> first(F f) const { QUERY_DETAIL_OF_ROW(f); return value_of(f, 0); }
-  template <class F> agg::given<F, T> last(F f) const { QUERY_DETAIL_OF_ROW(f); return value_of(f, size() - 1); }
+  template <class F> detail::window_value_t<F, T> first(F f) const { QUERY_DETAIL_OF_ROW(f) return value_of(f, 0); }
+  template <class F> detail::window_value_t<F, T> last(F f) const { QUERY_DETAIL_OF_ROW(f) return value_of(f, size() - 1); }
   // f of row n of the group, from 0.
-  template <class F> detail::maybe_t<agg::given<F, T>> nth(F f, std::int64_t n) const {
-    QUERY_DETAIL_OF_ROW(f);
+  template <class F> detail::maybe_t<detail::window_value_t<F, T>> nth(F f, std::int64_t n) const {
+    QUERY_DETAIL_OF_ROW(f)
     return at(f, n >= 0 && n < size() ? n : -1);
   }
 
   // ---- the rows up to this one
   std::int64_t cum_count() const { return row_number(); }
-  template <class F> auto cum_count(F f) const { QUERY_DETAIL_OF_ROW(f); return so_far(agg::count_if<F>{{}, f}); }
-  template <class F> auto cum_sum(F f) const { QUERY_DETAIL_OF_ROW(f); return so_far(agg::sum<F>{{}, f}); }
-  template <class F> auto cum_product(F f) const { QUERY_DETAIL_OF_ROW(f); return so_far(detail::product<F>{{}, f}); }
-  template <class F> auto cum_mean(F f) const { QUERY_DETAIL_OF_ROW(f); return so_far(agg::mean<F>{{}, f}); }
-  template <class F> auto cum_min(F f) const { QUERY_DETAIL_OF_ROW(f); return so_far(agg::extreme<false, F>{{}, f}); }
-  template <class F> auto cum_max(F f) const { QUERY_DETAIL_OF_ROW(f); return so_far(agg::extreme<true, F>{{}, f}); }
+  template <class F> auto cum_count(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(agg::count_if<F>{{}, f}); }
+  template <class F> auto cum_sum(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(agg::sum<F>{{}, f}); }
+  template <class F> auto cum_product(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(detail::product<F>{{}, f}); }
+  template <class F> auto cum_mean(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(agg::mean<F>{{}, f}); }
+  template <class F> auto cum_min(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(agg::extreme<false, F>{{}, f}); }
+  template <class F> auto cum_max(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(agg::extreme<true, F>{{}, f}); }
 
   // ---- frames
   // The rows from `from` to `to`, relative to this one: rows(-6, 0) are this row and the six before it. Cut off at the group's ends.
@@ -256,47 +269,49 @@ template <class T, class... Order> class Window : public detail::window_aggregat
 
   // ---- nulls
   // The nearest value that is not null, of this row or before it; of this row or after it.
-  template <class F> detail::maybe_t<agg::given<F, T>> fill_forward(F f) const {
-    nulls<F>();
-    const std::size_t i = nearest(f).before(*w_);
-    if (i == nearest_none) return std::nullopt;
-    return detail::value_at(f, w_->row(i));
+  template <class F> detail::maybe_t<detail::window_value_t<F, T>> fill_forward(F f) const {
+    if constexpr (!nulls<F>()) return check::after_error{};
+    else return filled(f, nearest(f).before(*w_));
   }
-  template <class F> detail::maybe_t<agg::given<F, T>> fill_backward(F f) const {
-    nulls<F>();
-    const std::size_t i = nearest(f).after(*w_);
-    if (i == nearest_none) return std::nullopt;
-    return detail::value_at(f, w_->row(i));
+  template <class F> detail::maybe_t<detail::window_value_t<F, T>> fill_backward(F f) const {
+    if constexpr (!nulls<F>()) return check::after_error{};
+    else return filled(f, nearest(f).after(*w_));
   }
   // A null becomes the value on the straight line between its neighbours, by the number of rows or by x(row); empty at the ends.
   template <class F> std::optional<double> interpolate(F f) const {
     return between(f, [&](std::size_t i) { return static_cast<double>(i); });
   }
   template <class F, class X> std::optional<double> interpolate(F f, X x) const {
-    (void)detail::window_function<T, X>();
-    static_assert(!ir::is_optional_v<agg::given<X, T>>, "query: over: interpolate(f, x): x(row) may be null. Give each row a number");
-    return between(f, [&](std::size_t i) { return static_cast<double>(*detail::value_at(x, w_->row(i))); });
+    if constexpr (!detail::window_function<T, X>()) {
+      return std::nullopt;
+    } else {
+      static_assert(!ir::is_optional_v<agg::given<X, T>>, "query: over: interpolate(f, x): x(row) may be null. Give each row a number");
+      return between(f, [&](std::size_t i) { return static_cast<double>(*detail::value_at(x, w_->row(i))); });
+    }
   }
 
   // Of all rows of the group.
   template <class A> const auto& aggregate(const A& a) const { return w_->template state<detail::of_group<A, T>>(a).value(*w_); }
   template <class F> auto median(F f) const { return quantile(f, 0.5); }
   template <class F> auto quantile(F f, double q) const {
-    QUERY_DETAIL_OF_ROW(f);
-    detail::check_share(q);
-    return aggregate(agg::quantile<F>{{}, f, q});
+    if constexpr (!detail::window_function<T, F>()) {
+      return check::after_error{};
+    } else {
+      detail::check_share(q);
+      return aggregate(agg::quantile<F>{{}, f, q});
+    }
   }
-  template <class F> std::int64_t count_distinct(F f) const { QUERY_DETAIL_OF_ROW(f); return aggregate(agg::count_distinct<F>{{}, f}); }
+  template <class F> std::int64_t count_distinct(F f) const { QUERY_DETAIL_OF_ROW(f) return aggregate(agg::count_distinct<F>{{}, f}); }
   template <class F> std::int64_t approx_count_distinct(F f) const {
-    QUERY_DETAIL_OF_ROW(f);
+    QUERY_DETAIL_OF_ROW(f)
     return aggregate(agg::approx_count_distinct<F>{{}, f});
   }
   template <class F> auto approx_quantile(F f, double q) const {
-    QUERY_DETAIL_OF_ROW(f);
+    QUERY_DETAIL_OF_ROW(f)
     return aggregate(agg::approx_quantile<F>{{}, f, agg::checked_share(q)});
   }
   template <class F, class N> auto top_k_frequent(F f, N k) const {
-    QUERY_DETAIL_OF_ROW(f);
+    QUERY_DETAIL_OF_ROW(f)
     return aggregate(agg::top_k_frequent<F>{{}, f, agg::checked_k(k)});
   }
 
@@ -307,10 +322,13 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     static_assert(sizeof...(Order) > 0 || sizeof(X) == 0, "query: over: ranks and ranges need an order: over(key).order_by([](auto t) { "
                                                           "return t.time; }). Without one there is row_number()");
   }
-  template <class F> static constexpr void nulls() {
-    QUERY_DETAIL_OF_ROW(f);
-    static_assert(ir::is_optional_v<agg::given<F, T>>, "query: over: fill_forward and fill_backward take a function that gives a "
-                                                       "std::optional: other values are never null");
+  template <class F> static constexpr bool nulls() {
+    if constexpr (!detail::window_function<T, F>()) return false;
+    else {
+      static_assert(ir::is_optional_v<agg::given<F, T>>, "query: over: fill_forward and fill_backward take a function that gives a "
+                                                         "std::optional: other values are never null");
+      return true;
+    }
   }
   std::int64_t index() const { return static_cast<std::int64_t>(w_->at - w_->begin); }
   // f of row i of the group, or of none if i < 0.
@@ -329,16 +347,23 @@ template <class T, class... Order> class Window : public detail::window_aggregat
   template <class F> detail::nearest_values<F, T>& nearest(const F& f) const {
     return w_->template state<detail::nearest_values<F, T>>(f);
   }
+  template <class F> detail::maybe_t<agg::given<F, T>> filled(const F& f, std::size_t i) const {
+    if (i == nearest_none) return std::nullopt;
+    return detail::value_at(f, w_->row(i));
+  }
   template <class F, class At> std::optional<double> between(const F& f, const At& place) const {
-    QUERY_DETAIL_OF_ROW(f);
-    auto& values = nearest(f);
-    const std::size_t a = values.before(*w_), b = values.after(*w_);
-    if (a == nearest_none || b == nearest_none) return std::nullopt;
-    const auto low = static_cast<double>(*detail::value_at(f, w_->row(a)));
-    if (a == b) return low;
-    const auto high = static_cast<double>(*detail::value_at(f, w_->row(b)));
-    const double from = place(a), length = place(b) - from;
-    return length == 0 ? low : detail::on_line(low, high, (place(w_->at) - from) / length);
+    if constexpr (!detail::window_function<T, F>()) {
+      return std::nullopt;
+    } else {
+      auto& values = nearest(f);
+      const std::size_t a = values.before(*w_), b = values.after(*w_);
+      if (a == nearest_none || b == nearest_none) return std::nullopt;
+      const auto low = static_cast<double>(*detail::value_at(f, w_->row(a)));
+      if (a == b) return low;
+      const auto high = static_cast<double>(*detail::value_at(f, w_->row(b)));
+      const double from = place(a), length = place(b) - from;
+      return length == 0 ? low : detail::on_line(low, high, (place(w_->at) - from) / length);
+    }
   }
   std::pair<std::size_t, std::size_t> bounds(std::int64_t from, std::int64_t to) const {
     const std::int64_t n = size(), i = index();

@@ -290,7 +290,7 @@ CONFORMS(reshaping, rows_become_fields, "pivot") {
     SCOPED_TRACE(d.name);
     const std::array<std::int64_t, 4> columns{1, -2, 0, 77};
     const auto wanted = pivoted_rows<std::int32_t, std::int64_t>(d.rows, key, rest, columns, sum_of<tick>);
-    const auto q = source(e, d.rows).pivot(key, rest, std::array{1, -2, 0, 77}, sums);
+    const auto q = source(e, d.rows).pivot(key, rest, {1, -2, 0, 77}, sums);
     EXPECT_SAME_ROWS(q.to_vector(), wanted);
     EXPECT_ROWS(q.as_ordered().to_vector(), wanted);
   }

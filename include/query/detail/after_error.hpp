@@ -46,7 +46,7 @@ struct after_error {
   QUERY_DETAIL_VERB(slice) QUERY_DETAIL_VERB(shuffle) QUERY_DETAIL_VERB(of_type) QUERY_DETAIL_VERB(to_set) QUERY_DETAIL_VERB(try_count)
   QUERY_DETAIL_VERB(elements) QUERY_DETAIL_VERB(asof_join) QUERY_DETAIL_VERB(join_where) QUERY_DETAIL_VERB(approx_count_distinct)
   QUERY_DETAIL_VERB(approx_quantile) QUERY_DETAIL_VERB(top_k_frequent) QUERY_DETAIL_VERB(unpivot) QUERY_DETAIL_VERB(pivot)
-  QUERY_DETAIL_VERB(to_pivot)
+  QUERY_DETAIL_VERB(to_pivot) QUERY_DETAIL_VERB(columns)
 #undef QUERY_DETAIL_VERB
   // Of options in braces no type is deduced.
   template <class P, class Options = csv_options> after_error write_csv(const P&, const Options&) const { return {}; }

@@ -359,6 +359,13 @@ namespace query::check {
     static_assert(sizeof...(A) >= n, "query: " #verb ": " what);                                                                          \
     return {};                                                                                                                            \
   }
+// A verb of one key that is given more functions than it has a place for: n, and what stands before them.
+#define QUERY_DETAIL_ONE_KEY(verb, n)                                                                                                     \
+  template <class First, key_function... F> requires(sizeof...(F) > n) check::after_error verb(const First&, const F&...) const {         \
+    static_assert(sizeof...(F) == 0, "query: " #verb ": " QUERY_DETAIL_TAKES_ONE_KEY);                                                    \
+    return {};                                                                                                                            \
+  }
+#define QUERY_DETAIL_TAKES_ONE_KEY "takes one key. Several fields are one key: [](auto t) { return std::tuple(t.a, t.b); }"
 #define QUERY_DETAIL_OR_EQUAL ", or give an equality and a hash: (key, equal, hash)"
 #define QUERY_DETAIL_NO_FRACTION ", from 0. Write a share as share * rows.size(), cast to an integer"
 

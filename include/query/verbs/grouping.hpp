@@ -202,6 +202,8 @@ template <class Q, class T, class K, class KF> class Grouped {
           },
           at, label));
   }
+  QUERY_DETAIL_ONE_KEY(top, 1)
+  QUERY_DETAIL_ONE_KEY(distinct_by, 0)
 
   // ---- as a sequence: each group with its rows, a query::Group<K, T>. What only needs aggregates is faster behind select, which
   // does not keep the rows: .select([](auto g) { return std::pair(g.key(), g.count()); }).where(...)
@@ -217,6 +219,8 @@ template <class Q, class T, class K, class KF> class Grouped {
   template <class F> auto order_by_descending(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
     return groups(at_).order_by_descending(std::move(f), where, at);
   }
+  QUERY_DETAIL_ONE_KEY(order_by, 0)
+  QUERY_DETAIL_ONE_KEY(order_by_descending, 0)
 #define QUERY_DETAIL_OF_GROUPS(verb) \
   template <class X> auto verb(X x, call_site at = call_site::here()) const { return groups(at_).verb(std::move(x), at); }
   QUERY_DETAIL_OF_GROUPS(where) QUERY_DETAIL_OF_GROUPS(select_many) QUERY_DETAIL_OF_GROUPS(take) QUERY_DETAIL_OF_GROUPS(skip)
@@ -386,6 +390,14 @@ template <class Derived, class T> class grouping {
   }
   template <class... F, class... A> requires(agg::all_named<A...>) auto aggregate_by(const key_sets<F...>& sets, A... a) const {
     return group_by(sets, agg::place_of(a...), "aggregate_by").aggregate(std::move(a)...);
+  }
+  QUERY_DETAIL_ONE_KEY(group_by, 2)
+  QUERY_DETAIL_ONE_KEY(count_by, 2)
+  template <class F, class G, class... A> requires(sizeof...(A) > 1 && !agg::is_named<G> && agg::any_named<A...>)
+  check::after_error aggregate_by(const F&, const G&, const A&...) const {
+    static_assert(sizeof...(A) == 0, "query: aggregate_by: takes one key, then functions of query::aggregates: aggregate_by(key, sum(f), "
+                                     "count()). Several fields are one key: [](auto t) { return std::tuple(t.a, t.b); }");
+    return {};
   }
   QUERY_DETAIL_NEEDS(group_by, 1, "the key is missing: group_by([](auto t) { return t.symbol; })")
   QUERY_DETAIL_NEEDS(count_by, 1, "the key is missing: count_by([](auto t) { return t.symbol; })")

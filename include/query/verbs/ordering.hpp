@@ -168,6 +168,7 @@ template <class Derived, class T> class ordering {
     else return top(n, [](const auto& r) { return r; }, at);
   }
   QUERY_DETAIL_NEEDS(top, 1, "the number of rows is missing, and then the key: top(10, [](auto t) { return t.price; })")
+  QUERY_DETAIL_ONE_KEY(top, 2)
   template <class N, class F> auto top(N n, F f, call_site at = call_site::here()) const {
     if constexpr (!check::top::whole<N>()) return check::after_error{};
     else return start<check::top>("top", f, true, nulls::last, at).take(detail::row_count("top", n, at), at, "top");
@@ -197,6 +198,5 @@ template <class Derived, class T> class ordering {
   }
 };
 
-#undef QUERY_DETAIL_SORT_ARGUMENTS
 }  // namespace verbs
 }  // namespace query

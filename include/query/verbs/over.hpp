@@ -183,6 +183,8 @@ template <class Q, class T, class Key, class... Order> class Over {
   // f(row, window) for each row; the results come in the order of the rows.
   template <class F> auto select(F f) const {
     if constexpr (!check::over::function<F, T, Window<T, Order...>>()) return check::after_error{};
+    else if constexpr (std::is_same_v<check::after_error, std::invoke_result_t<const F&, const T&, const Window<T, Order...>&>>)
+      return check::after_error{};  // of a member that was given no function
     else return visited<false>(std::move(f));
   }
   // The rows for which f(row, window) is true, in their order.
@@ -204,6 +206,9 @@ template <class Q, class T, class Key, class... Order> class Over {
     static_assert(sizeof...(Order) == 0, "query: over: top(n, f) orders rows by f: leave out order_by, or write take(n) after it");
     return ordered<check::top>(std::move(f), true, nulls::last).take(n);
   }
+  QUERY_DETAIL_ONE_KEY(top, 1)
+  QUERY_DETAIL_SORT_ARGUMENTS(order_by)
+  QUERY_DETAIL_SORT_ARGUMENTS(order_by_descending)
 
  private:
   template <class F> static constexpr void first_order() {
@@ -284,6 +289,7 @@ template <class Derived, class T> class windows {
   auto over(call_site at = call_site::here()) const {
     return Over<Derived, T, one_window>(static_cast<const Derived&>(*this), {}, {}, at, "over");
   }
+  QUERY_DETAIL_ONE_KEY(over, 0)
 };
 
 }  // namespace query::verbs

@@ -169,10 +169,20 @@ template <class Derived, class T> class reshaping {
       }
     }
   }
+  // The columns in braces: pivot(city, month, {1, 2, 3}, aggregate).
+  template <class K, class F, class C, std::size_t N, class A>
+  auto pivot(K key, F column, const C (&columns)[N], A aggregate, call_site at = call_site::here()) const {
+    return pivot(std::move(key), std::move(column), std::to_array(columns), std::move(aggregate), at);
+  }
+  template <class K, class F, class G, class C, std::size_t N, class A> requires(!std::is_same_v<A, call_site>)
+  check::after_error pivot(const K&, const F&, const G&, const std::array<C, N>&, const A&) const {
+    static_assert(sizeof(K) == 0, "query: pivot: " QUERY_DETAIL_TAKES_ONE_KEY);
+    return {};
+  }
   template <class K, class F, class Columns, class A> requires(!ir::is_array_v<Columns>)
   check::after_error pivot(const K&, const F&, const Columns&, const A&) const {
-    static_assert(sizeof(K) == 0, "query: pivot: the values of the columns are a std::array, whose size is known: pivot(city, month, "
-                                  "std::array{1, 2, 3}, aggregate). Columns that are not known: to_pivot(city, month, aggregate)");
+    static_assert(sizeof(K) == 0, "query: pivot: the values of the columns are a std::array, whose size is known, or a list in braces: "
+                                  "pivot(city, month, {1, 2, 3}, aggregate). Columns that are not known: to_pivot(city, month, aggregate)");
     return {};
   }
   // The same where the columns are those that the rows have: runs the query and gives a query::pivot_table<K, C, V>, with columns()
@@ -191,6 +201,7 @@ template <class Derived, class T> class reshaping {
       }
     }
   }
+  QUERY_DETAIL_ONE_KEY(to_pivot, 2)
   QUERY_DETAIL_NEEDS(unpivot, 2, "takes what a row is known by, and the fields: unpivot([](auto t) { return t.city; }, "
                                  "query::field(\"jan\", [](auto t) { return t.jan; }), ...)")
   QUERY_DETAIL_NEEDS(pivot, 4, "takes the key of a row, its column, the columns' values and an aggregate: pivot(city, month, "

@@ -236,6 +236,17 @@ template <class Derived, class T> class sequence {
   template <class F, class N, key_function Equal> requires(!key_function<N>)
   auto hash_partitioned_by(const F&, N, const Equal&) const { return forgot_hash<check::hash_partitioned_by, Equal, T>(); }
 
+  template <class F, key_function G, class N> requires std::is_arithmetic_v<N>
+  check::after_error hash_partitioned_by(const F&, const G&, N) const {
+    static_assert(sizeof(F) == 0, "query: hash_partitioned_by: " QUERY_DETAIL_TAKES_ONE_KEY);
+    return {};
+  }
+  template <class F, key_function G, class N> requires std::is_arithmetic_v<N>
+  check::after_error range_partitioned_by(const F&, const G&, N) const {
+    static_assert(sizeof(F) == 0, "query: range_partitioned_by: " QUERY_DETAIL_TAKES_ONE_KEY);
+    return {};
+  }
+
   // The number before the key, as top has it.
   template <class N, key_function F> requires std::is_arithmetic_v<N> auto hash_partitioned_by(N, const F&) const {
     check::hash_partitioned_by::key_first<N>();

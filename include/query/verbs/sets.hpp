@@ -94,6 +94,7 @@ template <class Derived, class T> class sets {
   }
 
   QUERY_DETAIL_NEEDS(distinct_by, 1, "the key is missing: distinct_by([](auto t) { return t.symbol; }). Of whole rows: distinct()")
+  QUERY_DETAIL_ONE_KEY(distinct_by, 2)
   QUERY_DETAIL_NEEDS(concat, 1, "the other rows are missing: concat(rows)")
   QUERY_DETAIL_NEEDS(union_with, 1, "the other rows are missing: union_with(rows)")
 

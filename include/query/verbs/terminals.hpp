@@ -373,6 +373,8 @@ template <class Derived, class T> class terminals {
   QUERY_DETAIL_NEEDS(element_at, 1, "the row's number is missing, from 0: element_at(5)")
   QUERY_DETAIL_NEEDS(min_by, 1, "the function is missing: min_by([](auto t) { return t.price; }). Of rows that are numbers: min()")
   QUERY_DETAIL_NEEDS(max_by, 1, "the function is missing: max_by([](auto t) { return t.price; }). Of rows that are numbers: max()")
+  QUERY_DETAIL_ONE_KEY(min_by, 1)
+  QUERY_DETAIL_ONE_KEY(max_by, 1)
   QUERY_DETAIL_NEEDS(reduce, 1, "the function of all rows is missing: reduce([](auto g) { return g.sum([](auto t) { return t.qty; }); })")
   QUERY_DETAIL_NEEDS(write_csv, 1, "the path of the file is missing: write_csv(path)")
   QUERY_DETAIL_NEEDS(write_json_lines, 1, "the path of the file is missing: write_json_lines(path)")

@@ -1,0 +1,7 @@
+// form: from_trades.group_by(symbol_of, [](auto t) { return t.qty; }, symbol_of, symbol_of).count()
+// message: query: group_by: takes one key. Several fields are one key: [](auto t) { return std::tuple(t.a, t.b); }
+// expect: query: group_by: takes one key. Several fields are one key: [](auto t) { return std::tuple(t.a, t.b); }
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.group_by(symbol_of, [](auto t) { return t.qty; }, symbol_of, symbol_of).count()); }
