@@ -142,8 +142,8 @@ template <class... Q> auto together(Q&&... queries) {
   else return detail::together_of(detail::part_of(std::forward<Q>(queries))...);
 }
 // Runs them, and gives a std::tuple of what each gives. What several of them have in common, the same query objects, is computed once:
-// files, sorts, groups, joins, hash tables and whatever else makes a table, the rows of generators, and row-wise verbs with an opaque
-// function. Sources in memory are read, and traced row-wise verbs computed, in the loop of each query.
+// files, sorts, groups, joins, hash tables and whatever else makes a table, the rows of generators, and most row-wise verbs with an
+// opaque function. Sources in memory are read, and traced row-wise verbs computed, in the loop of each query.
 template <class... Q> auto run_all(Q&&... queries) { return query::together(std::forward<Q>(queries)...).get(); }
 
 }  // namespace query

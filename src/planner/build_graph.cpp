@@ -192,9 +192,7 @@ class builder {
 
   // Row numbers are those of a source or a table: filters before them end the branch.
   void position(branch& b) {
-    bool keeps = true;
-    for (const stage& s : b.stages) keeps = keeps && s.what == stage::kind::rowwise && s.native->keeps_position();
-    if (keeps && b.prefilters.empty() && b.stages.empty()) return;
+    if (b.prefilters.empty() && b.stages.empty()) return;
     vertex* v = add_vertex();
     v->inputs.push_back(std::move(b));
     v->captures = take_captures();

@@ -13,8 +13,10 @@ void counted_heap::change(std::size_t bytes) {
   if (charged && bytes < bytes_) {
     charged->shrink(charged->bytes() - std::min(charged->bytes(), bytes));
   } else if (const runtime::buffer_pool* const memory = runtime::cancel_flag::here().memory()) {
-    if (!charged) charge_ = charged = std::make_unique<runtime::charge>().release();
-    charged->grow(*memory, bytes - bytes_);
+    std::unique_ptr<runtime::charge> made;
+    if (!charged) charged = (made = std::make_unique<runtime::charge>()).get();
+    if (bytes > charged->bytes()) charged->grow(*memory, bytes - charged->bytes());
+    if (made) charge_ = made.release();
   }
   bytes_ = bytes;
 }

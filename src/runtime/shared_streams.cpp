@@ -89,7 +89,12 @@ class shared_stream {
   std::size_t more(std::size_t reader, void* raw, std::size_t most) {
     if (!stream_) stream_ = source_->open(source_->source.get());
     const std::size_t n = stream_->next(raw, most);
-    if (n && others_come(reader)) kept_.emplace_back(taken_, source_->row, raw, n, *pool_);
+    try {
+      if (n && others_come(reader)) kept_.emplace_back(taken_, source_->row, raw, n, *pool_);
+    } catch (...) {
+      if (!source_->row->trivial) source_->row->life.destroy(raw, n);
+      throw;
+    }
     taken_ += n;
     return n;
   }

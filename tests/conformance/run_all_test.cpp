@@ -148,6 +148,19 @@ CONFORMS(run_all, a_query_without_a_loop_that_ends_where_it_is_shared_is_cut, "r
   EXPECT_ROWS(positive, kept(selected(rows, [](const tick& t) { return 2 * t.amount; }), [](std::int64_t x) { return x > 0; }));
 }
 
+CONFORMS(run_all, row_numbers_behind_a_shared_filter_count_its_rows, "run_all") {
+  const auto& rows = many_ticks();
+  const auto large = source(e, rows).where(query::opaque([](const tick& t) { return t.amount > 0; }));
+  const auto numbered = large.select(amount_of_tick).select([](auto x, auto i) { return x * 3 + i; });
+  const auto [counts, numbers] = query::run_all(large.count_by(key_of_tick), numbered);
+  const std::vector<tick> left = kept(rows, [](const tick& t) { return t.amount > 0; });
+  std::vector<std::int64_t> wanted;
+  for (const tick& t : left) wanted.push_back(t.amount * 3 + std::ssize(wanted));
+  EXPECT_ROWS(numbers, wanted);
+  EXPECT_EQ(std::ssize(counts), std::ssize(grouped(left, [](const tick& t) { return t.key; })));
+  EXPECT_NE(query::together(large.count_by(key_of_tick), numbered).explain().find("query 2:"), std::string::npos);
+}
+
 CONFORMS(run_all, sorts_and_joins_that_queries_share_run_once, "run_all") {
   static std::atomic<std::int64_t> calls;
   const auto& rows = many_ticks();
