@@ -1,4 +1,4 @@
-// An A/B test: how many visitors of each variant bought something, and whether the difference is chance.
+// An A/B test: how many visitors of each variant bought something, and is the difference due to chance?
 #include <cmath>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ struct Variant {
 QUERY_RECORD(Variant, name, visitors, buyers, rate, mean, deviation);
 
 struct Test {
-  double lift, z, p;  // p: how likely chance alone makes such a difference
+  double lift, z, p;  // p: the probability that chance alone makes a difference as large as this
 };
 QUERY_RECORD(Test, lift, z, p);
 

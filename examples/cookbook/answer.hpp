@@ -1,4 +1,4 @@
-// The answer of a program of the cookbook: printed as a table, and compared with the rows that it must have.
+// Prints the answer of a cookbook program as a table, and compares it with the expected rows.
 #pragma once
 
 #include <iostream>
@@ -8,7 +8,7 @@
 
 #include "../same_rows.hpp"
 
-// What main returns: 0 if `rows` are the `expected` ones, in this order.
+// Returns the exit status for main: 0 if `rows` are the `expected` ones, in this order.
 template <class Row> int answer(const query::Query<Row>& rows, const std::vector<Row>& expected) {
   rows.print();
   if (same_rows(rows.to_vector(), expected)) return 0;

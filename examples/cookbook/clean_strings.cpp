@@ -1,4 +1,4 @@
-// Names, addresses and telephone numbers as people type them, brought into one form, and each person once.
+// Brings names, addresses and telephone numbers that people typed into one form, and keeps each person once.
 #include <cctype>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ struct Person {
 };
 QUERY_RECORD(Person, name, email, domain, phone);
 
-// Without blanks at the ends, and with one blank between words.
+// Removes blanks at both ends, and leaves one blank between words.
 std::string trimmed(const std::string& text) {
   std::string out;
   for (const char c : text)

@@ -1,4 +1,4 @@
-// Retention: of the customers whose first order was in a month, how many came back one and two months later?
+// Customer retention: how many of the customers who first ordered in a given month came back one and two months later?
 #include <array>
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// A search form: each of its fields may be empty, and two of them are text that the user typed.
+// A search form: each field may be empty, and two of them contain a condition and an order that the user typed.
 #include <iostream>
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// A series with a value each minute: where values are missing, and the series with the missing ones filled in.
+// Finds the gaps in a series that should have a value for each minute, and fills in the missing values.
 #include <optional>
 #include <vector>
 
@@ -13,7 +13,7 @@ struct Reading {
 QUERY_RECORD(Reading, minute, celsius);
 
 struct Gap {
-  std::int64_t begin, end;  // the first minute that is missing, and the next that is not
+  std::int64_t begin, end;  // the first missing minute, and the next one that has a value
 };
 QUERY_RECORD(Gap, begin, end);
 

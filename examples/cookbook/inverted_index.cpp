@@ -1,4 +1,4 @@
-// The documents that contain each word, and then those that contain two words.
+// The documents that contain each word.
 #include <cctype>
 #include <string>
 #include <utility>
@@ -20,7 +20,7 @@ struct Entry {
 };
 QUERY_RECORD(Entry, word, documents);
 
-// Runs of letters, in lower case.
+// Splits a text into words: runs of letters, in lower case.
 std::vector<std::string> words(const std::string& text) {
   std::vector<std::string> found;
   bool inside = false;

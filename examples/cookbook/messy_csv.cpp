@@ -1,4 +1,4 @@
-// A CSV file as a spreadsheet exports it: semicolons, odd names, blanks, quotes, missing and wrong values.
+// Reads a CSV file as spreadsheets export it: with semicolons, odd names, blanks, quotes, missing and wrong values.
 #include <unistd.h>
 
 #include <charconv>
@@ -31,7 +31,7 @@ struct Total {
 };
 QUERY_RECORD(Total, customer, sales, unreadable, amount);
 
-// The number that the whole text is, with a decimal comma or point.
+// Reads the whole text as a number with a decimal comma or point.
 std::optional<double> number(std::string text) {
   for (char& c : text)
     if (c == ',') c = '.';

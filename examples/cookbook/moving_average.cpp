@@ -1,4 +1,4 @@
-// Moving averages of each sensor: over its last three readings, and over its last minute.
+// Two moving averages for each sensor: over its last three readings, and over the last minute.
 #include <tuple>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Ticks to bars: open, high, low and close of each minute, and the volume.
+// Turns ticks into bars: the open, high, low and close prices of each minute, and its volume.
 #include <string>
 #include <tuple>
 #include <vector>

@@ -1,4 +1,4 @@
-// PageRank of the pages of a small web, in 50 rounds.
+// Computes the PageRank of each page of a small web in 50 rounds.
 #include <cmath>
 #include <vector>
 
@@ -13,7 +13,7 @@ QUERY_RECORD(Link, from, to);
 
 struct Share {
   std::int32_t from, to;
-  double of_rank;  // what a link passes on of the rank of its page
+  double of_rank;  // the fraction of its page's rank that the link passes on
 };
 QUERY_RECORD(Share, from, to, of_rank);
 
@@ -23,7 +23,7 @@ struct Page {
 };
 QUERY_RECORD(Page, id, rank);
 
-// The same by plain loops.
+// Computes the same ranks with plain loops.
 std::vector<Page> ranks_by_loops(const std::vector<Link>& links, std::vector<Page> pages) {
   for (int round = 0; round < 50; ++round) {
     std::vector<Page> next = pages;

@@ -1,4 +1,4 @@
-// Median, 95th and 99th percentile of the response times of each endpoint, and how many requests failed.
+// The median, 95th and 99th percentile of each endpoint's response times, and the fraction of its requests that failed.
 #include <string>
 #include <vector>
 
@@ -23,7 +23,7 @@ QUERY_RECORD(Latency, endpoint, requests, failed, p50, p95, p99);
 int main() {
   std::vector<Request> requests;
   for (int i = 0; i <= 100; ++i) {
-    const double ms = i * 37 % 101;  // each of 0 to 100 once, in another order
+    const double ms = i * 37 % 101;  // each number from 0 to 100 once, in another order
     requests.push_back({"/search", i % 4 == 0 ? 503 : 200, ms});
     if (i < 5) requests.push_back({"/login", 200, i * 2.0});
   }

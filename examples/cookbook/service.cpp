@@ -1,4 +1,4 @@
-// A service that answers requests: each has a deadline, a client that may hang up, and a condition that may be wrong.
+// A service that answers requests. Each has a deadline, a client that may hang up, and a condition that may be invalid.
 #include <atomic>
 #include <cstdint>
 #include <iostream>
@@ -17,11 +17,11 @@ struct Sale {
 QUERY_RECORD(Sale, city, amount);
 
 struct Reply {
-  int status;  // as in HTTP
+  int status;  // an HTTP status code
   std::int64_t amount = 0;
 };
 
-// The amount of all sales for which the condition holds.
+// Computes the total amount of all sales that satisfy the condition.
 Reply serve(const query::Session& session, const query::Query<Sale>& sales, const std::string& condition, double seconds,
             std::stop_token client) {
   try {

@@ -1,4 +1,4 @@
-// The three products of each category that sold best.
+// The three best-selling products in each category.
 #include <string>
 #include <tuple>
 #include <vector>

@@ -1,4 +1,4 @@
-// What each trade cost against the middle of the latest quote before it, if that quote is at most 10 seconds old.
+// The cost of each trade compared with the middle of the latest quote, if that quote is at most 10 seconds old.
 #include <string>
 #include <vector>
 

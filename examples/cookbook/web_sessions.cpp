@@ -1,4 +1,4 @@
-// Web log to sessions: the hits of a user are one session until 30 minutes pass without a hit.
+// Divides a web log into sessions: a session of a user ends when 30 minutes pass without a hit.
 #include <string>
 #include <tuple>
 #include <vector>

@@ -1,10 +1,10 @@
-// run_all: the results of several queries in one run, which computes once what they have in common.
+// run_all: runs several queries together, and computes the parts that they share once.
 //
 //   auto big = query::read_csv<Order>("orders.csv").where([](auto o) { return o.amount > 100; });
 //   auto [by_customer, best, total] = query::run_all(big.count_by([](auto o) { return o.customer; }),
 //                                                    big.top(10, [](auto o) { return o.amount; }), query::value_of(big).sum(amount));
 //
-// A query gives a std::vector of its rows, a Value<T> (query::value_of) its T. docs/operators/run-all.md
+// The result of a query is a std::vector of its rows, and that of a Value<T> (query::value_of) is its T. See docs/operators/run-all.md.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ struct run_all {
 
 namespace detail {
 
-// What becomes of the rows of a query of run_all.
+// Collects all rows of one of the queries.
 template <class T> class all_rows {
  public:
   using result = std::vector<T>;
@@ -94,11 +94,11 @@ template <class Q> auto part_of(Q&& q) {
 
 }  // namespace detail
 
-// Several queries that run together. Made by query::together.
+// Several queries that run together. query::together makes it.
 template <class... Taken> class Together {
  public:
   explicit Together(detail::query_state all) : state_(std::move(all)) {}
-  // Runs them. Throws what a terminal verb of one of them throws; errors of the library say in which query, by its number from 1 on.
+  // Runs the queries. Throws the same errors as terminal verbs do. Errors of the library name the query by its number, from 1 on.
   std::tuple<typename Taken::result...> get() const {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       std::tuple<Taken...> taken(of<Taken>(state_.how)...);
@@ -136,14 +136,15 @@ template <class... Part> auto together_of(const Part&... parts) {
 }
 }  // namespace detail
 
-// Queries, values by value_of, or what query::from takes, to be run together: get() does that, explain() shows the plan of the whole.
+// Combines queries, values by value_of, and containers or other arguments of query::from. get() runs all of them together, and explain()
+// shows their common plan.
 template <class... Q> auto together(Q&&... queries) {
   if constexpr (!check::run_all::any<sizeof...(Q)>()) return check::after_error{};
   else return detail::together_of(detail::part_of(std::forward<Q>(queries))...);
 }
-// Runs them, and gives a std::tuple of what each gives. What several of them have in common, the same query objects, is computed once:
-// files, sorts, groups, joins, hash tables and whatever else makes a table, the rows of generators, and most row-wise verbs with an
-// opaque function. Sources in memory are read, and traced row-wise verbs computed, in the loop of each query.
+// Runs the queries together, and returns a std::tuple of their results. If several of them are built from the same query object, its
+// shared parts are computed once: files, sorts, groups, joins, hash tables and all else that makes a table, the rows of generators, and
+// most row-wise verbs with an opaque function. The loop of each query reads sources in memory, and computes traced row-wise verbs, itself.
 template <class... Q> auto run_all(Q&&... queries) { return query::together(std::forward<Q>(queries)...).get(); }
 
 }  // namespace query
