@@ -10,6 +10,11 @@ find_library(QUERY_SODIUM sodium REQUIRED)
 
 # Compressed files are read and written if the machine has what it takes; else the library says so when it meets one.
 include(CheckIncludeFileCXX)
+foreach(header QUERY_ZLIB_HEADER QUERY_ZSTD_HEADER)  # CMake keeps that a check failed; the header may have come since
+  if(NOT ${header})
+    unset(${header} CACHE)
+  endif()
+endforeach()
 check_include_file_cxx(zlib.h QUERY_ZLIB_HEADER)
 check_include_file_cxx(zstd.h QUERY_ZSTD_HEADER)
 find_library(QUERY_ZLIB z)

@@ -11,6 +11,7 @@
 #include "data/csv_value.hpp"
 #include "data/format_value.hpp"
 #include "data/leaf_columns.hpp"
+#include "ir/time_text.hpp"
 
 namespace query::data {
 namespace {
@@ -64,7 +65,7 @@ bool json_record_reader::read(void* row) {
 
 bool json_record_reader::line(void* row) {
   blanks();
-  const bool is_record = shape_.of->k == ir::kind::record;
+  const bool is_record = shape_.of->k == ir::kind::record && !ir::is_time_text(shape_.of);
   if (is_record && at_ != line_end_ && *at_ == '[')
     return wrong(at_, "expected an object, found an array: each row is one line with an object; from a file that is one array, "
                       "jq -c '.[]' makes such lines");
@@ -75,6 +76,7 @@ bool json_record_reader::line(void* row) {
 
 bool json_record_reader::value(const json_shape& shape, void* to) {
   const ir::type* const t = shape.of;
+  if (ir::is_time_text(t)) return time(t, to);
   switch (t->k) {
     case ir::kind::optional:
       if (takes("null")) return t->get.reset(to), true;
@@ -98,7 +100,11 @@ bool json_record_reader::object(const json_shape& shape, void* to, bool is_row) 
   seen_.resize(seen + shape.keys.size(), 0);
   if (!members(shape, to, is_row, seen)) return false;
   for (std::size_t i = 0; i < shape.keys.size(); ++i) {
-    if (seen_[seen + i] != 0 || shape.parts[i].of->k == ir::kind::optional || skips(i, is_row)) continue;
+    if (seen_[seen + i] != 0 || skips(i, is_row)) continue;
+    if (const ir::type* const f = shape.parts[i].of; f->k == ir::kind::optional) {
+      f->get.reset(static_cast<std::byte*>(to) + shape.of->fields()[i].offset);  // an object before, with the same key, may have had it
+      continue;
+    }
     (void)wrong(at_ - 1, "it is missing: make it std::optional to allow that");
     return wrong_in(shape.keys[i], true);
   }
@@ -189,6 +195,21 @@ bool json_record_reader::number(const ir::type* type, void* to) {
   if (result == parsed::out_of_range)
     return wrong(begin, "out of range of " + type_name(type) + ": " + found + "; " + advice_for_large_number(text));
   return wrong(begin, "expected " + type_name(type) + ", found " + found + "; " + advice_for_value(type, text));
+}
+
+// ISO 8601 in a string; a duration also as the count of its unit.
+bool json_record_reader::time(const ir::type* type, void* to) {
+  const char* const begin = at_;
+  if (at_ == line_end_ || *at_ != '"') {
+    if (type->counts.what == ir::unit::of::duration) return number(type, to);
+    return expected("a string with a " + type_name(type));
+  }
+  scratch_.clear();
+  if (!string(scratch_)) return false;
+  const parsed result = parse_scalar(type, scratch_, to);
+  if (result == parsed::ok) return true;
+  return wrong(begin, (result == parsed::out_of_range ? "out of range of " : "expected ") + type_name(type) + ", found '" +
+                          cut_text(printable(scratch_), 40) + "'");
 }
 
 // The number at at_, as JSON spells it; empty if there is none.

@@ -39,6 +39,7 @@ class json_record_reader final : public record_parser {
   bool array(const json_shape& shape, void* to);
   bool list(const json_shape& shape, void* to);
   bool number(const ir::type* type, void* to);
+  bool time(const ir::type* type, void* to);
   bool letter(void* to);
   bool boolean(void* to);
   bool string(std::string& to);

@@ -6,6 +6,7 @@
 #include <query/detail/failure.hpp>
 
 #include "data/leaf_columns.hpp"
+#include "ir/time_text.hpp"
 
 namespace query::data {
 namespace {
@@ -21,7 +22,8 @@ class shape_maker {
         refuse("a value of JSON is a number, a bool, an enum, a string, a described struct, or a std::optional, std::array or std::vector "
                "of those: " + (path.empty() ? "the row" : "field '" + path + "'") + " is " + type_name(t));
       case ir::kind::record:
-        for (const ir::field& f : t->fields()) add(shape, f, path);
+        if (!ir::is_time_text(t))
+          for (const ir::field& f : t->fields()) add(shape, f, path);
         break;
       case ir::kind::array:
       case ir::kind::optional:

@@ -6,6 +6,7 @@
 
 #include "data/csv_value.hpp"
 #include "data/rejected_list.hpp"
+#include "ir/time_text.hpp"
 
 namespace query::data {
 namespace {
@@ -60,6 +61,15 @@ bool is_number(const ir::type* t, const void* value) {
 
 void append_json(std::string& to, const json_shape& shape, const void* value) {
   const ir::type* const t = shape.of;
+  if (ir::is_time_text(t)) {  // a date too, which is a record
+    if (!is_number(t, value)) {
+      to += "null";
+      return;
+    }
+    std::string text;
+    append_scalar(text, t, value);
+    return append_string(to, text);
+  }
   switch (t->k) {
     case ir::kind::record: append_object(to, shape, value); break;
     case ir::kind::array: append_elements(to, shape.parts.front(), value, t->count); break;

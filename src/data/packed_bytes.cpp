@@ -32,7 +32,7 @@ using namespace std::string_view_literals;
 }
 [[noreturn, maybe_unused]] void fail_without(const std::string& whose, const char* format, const char* missing, const char* package) {
   fail(whose, std::string("this build of the library has no ") + format + ": " + missing + " was not found; install " + package +
-                  " and build it again, or unpack the file first");
+                  ", then configure and build it again, or unpack the file first");
 }
 
 #if QUERY_HAS_ZLIB

@@ -267,14 +267,17 @@ void record_file::parse(std::size_t chunk, std::span<const bool> wanted, void* r
         continue;
       }
       const record_error& error = reader->error();
-      const std::string what = error.what + (error.row_matters ? row_text(rows_before_part() + rows_before_ + place.first_row + record + 1,
-                                                                          names_first_line_) : "");
-      if (!rejects) fail(error.at, what);
+      const auto what = [&] {  // of a part of a file, rows before it may have to be counted
+        return error.what + (error.row_matters ? row_text(rows_before_part() + rows_before_ + place.first_row + record + 1,
+                                                          names_first_line_) : "");
+      };
+      if (!rejects) fail(error.at, what());
       ++done.rejected;
-      std::string column = error.column;
+      const bool kept = done.lines.size() < room;
+      std::string column = error.column, reason = kept ? what() : std::string();  // before the reader goes on
       const std::string_view text = reader->reject();
-      if (done.lines.size() < room)
-        done.lines.push_back({text.data(), {path_, 0, std::move(column), std::string(text.substr(0, longest_text)), what}});
+      if (kept)
+        done.lines.push_back({text.data(), {path_, 0, std::move(column), std::string(text.substr(0, longest_text)), std::move(reason)}});
       row_->life.destroy(row, constructed - done.n);  // half filled, and those behind it
       constructed = done.n;
     }

@@ -188,7 +188,9 @@ void append_formatted(std::string& out, const civil& c, int digits, std::string_
       case 'm': append_two(out, c.month); break;
       case 'd': append_two(out, c.day); break;
       case 'e': append_padded(out, static_cast<std::uint64_t>(c.day), 2, ' '); break;
-      case 'j': append_padded(out, static_cast<std::uint64_t>(days - calendar::days_of_month(c.year * 12) + 1), 3); break;
+      case 'j':
+        append_padded(out, static_cast<std::uint64_t>(days) - static_cast<std::uint64_t>(calendar::days_of_month(c.year * 12)) + 1, 3);
+        break;
       case 'H': append_two(out, hour); break;
       case 'I': append_two(out, (hour + 11) % 12 + 1); break;
       case 'p': out += hour < 12 ? "AM" : "PM"; break;
@@ -254,7 +256,10 @@ void append_duration(std::string& out, const type* t, const void* from) {
   }
   const wide length = nanos * t->counts.num;
   wide scaled;
-  if (__builtin_mul_overflow(n, length, &scaled)) scaled = 0;
+  // What nanoseconds cannot hold is written as the plain count, which is read too.
+  if (length % t->counts.den != 0 || __builtin_mul_overflow(n, length, &scaled) ||
+      scaled / t->counts.den / nanos > std::numeric_limits<std::int64_t>::max())
+    return append_padded(out, static_cast<std::uint64_t>(n), 1);
   scaled /= t->counts.den;
   out += "PT";
   append_padded(out, static_cast<std::uint64_t>(scaled / nanos), 1);
@@ -424,9 +429,11 @@ bool read_formatted(reader& r, std::string_view format, civil& c) {
   if (halved) hour = hour % 12 + (afternoon ? 12 : 0);
   c.second = (hour < 0 ? 0 : hour) * 3600 + minute * 60 + second;
   if (of_year > 0) {
-    const std::int64_t first = calendar::days_of_month(c.year * 12);
-    if (of_year > calendar::days_of_month(c.year * 12 + 12) - first) return false;
-    const civil day = civil_of_days(first + of_year - 1);
+    // Wraps for years that no day has; whoever makes days of the date finds that.
+    const auto first = static_cast<std::uint64_t>(calendar::days_of_month(c.year * 12));
+    const auto days = static_cast<std::uint64_t>(calendar::days_of_month(c.year * 12 + 12)) - first;
+    if (static_cast<std::uint64_t>(of_year) > days) return false;
+    const civil day = civil_of_days(static_cast<std::int64_t>(first + static_cast<std::uint64_t>(of_year) - 1));
     c.month = day.month;
     c.day = day.day;
   }

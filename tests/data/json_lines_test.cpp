@@ -57,6 +57,13 @@ TEST_F(json_lines_test, objects_are_rows) {
             (std::vector<std::pair<std::int32_t, std::string>>{{1, "a"}}));
 }
 
+TEST_F(json_lines_test, the_last_of_equal_keys_counts_whole) {
+  const std::string line = R"({"first":{"id":1,"text":"a","weight":5},"first":{"id":2,"text":"b"},"second":1})";
+  const auto rows = read<std::pair<event, std::int32_t>>(line);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows.front().first, (event{2, "b", {}}));
+}
+
 TEST_F(json_lines_test, strings_have_escapes_and_surrogates) {
   const auto text = [&](std::string_view json) { return read<std::string>(json).at(0); };
   EXPECT_EQ(text(R"("\"\\\/\b\f\n\r\t")"), "\"\\/\b\f\n\r\t");

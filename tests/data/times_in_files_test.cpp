@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include <query/query.hpp>
+#include <query/times.hpp>
 
 #include "data/arrow_fixture.hpp"
 #include "data/csv_fixture.hpp"
@@ -53,6 +54,40 @@ TEST_F(times_in_files, csv_is_iso_8601) {
                                "1969-12-31T23:59:59,1969-12-31T23:59:59.999,1969-12-31,1969-12-31,PT0.000S,,\n"))
       << text;
   EXPECT_EQ(read<timed_row>(text), rows);
+}
+
+TEST_F(times_in_files, json_is_iso_8601_in_strings) {
+  const auto rows = timed_rows();
+  from(rows).write_json_lines(path("b.jsonl"));
+  const std::string text = text_of("b.jsonl");
+  EXPECT_TRUE(text.starts_with(R"({"at":"2024-02-29T13:00:00","milli":"2024-02-28T23:59:59.999","day":"2024-02-29","date":"2024-02-29",)"
+                               R"("took":"-PT1.500S","maybe":"2024-02-29","maybe_date":"2024-02-29"})"))
+      << text;
+  EXPECT_EQ(read_json_lines<timed_row>(path("b.jsonl")).to_vector(), rows);
+  EXPECT_EQ(read_json_lines<milliseconds>(file("-1500\n\"PT2S\"\n", "c.jsonl")).to_vector(), (std::vector<milliseconds>{-1500ms, 2000ms}));
+  const auto error = [&](const char* line) {
+    return error_of([&] { (void)read_json_lines<sys_days>(file(line, "d.jsonl")).to_vector(); });
+  };
+  EXPECT_NE(error("19782\n").find("expected a string with a time[d], found 19782"), std::string::npos) << error("19782\n");
+  EXPECT_NE(error("\"2024-02-30\"\n").find("expected time[d], found '2024-02-30'"), std::string::npos) << error("\"2024-02-30\"\n");
+}
+
+TEST_F(times_in_files, durations_that_nanoseconds_do_not_hold_are_counts) {
+  using picoseconds = duration<std::int64_t, std::pico>;
+  using thirds = duration<std::int64_t, std::ratio<1, 3>>;
+  using quarters = duration<std::int64_t, std::ratio<900>>;
+  const std::vector<std::pair<picoseconds, thirds>> rows{{picoseconds(1234), thirds(-5)}, {picoseconds::max(), thirds::max()}};
+  from(rows).write_json_lines(path("b.jsonl"));
+  EXPECT_EQ((read_json_lines<std::pair<picoseconds, thirds>>(path("b.jsonl")).to_vector()), rows);
+  const std::vector<quarters> long_ones{quarters(6728796361845342192), quarters(-2), quarters::min()};
+  from(long_ones).write_json_lines(path("c.jsonl"));
+  EXPECT_EQ(read_json_lines<quarters>(path("c.jsonl")).to_vector(), long_ones);
+}
+
+TEST_F(times_in_files, days_of_years_that_no_day_has_are_refused) {
+  for (const char* text : {"+25252734927768524 200", "-25252734927768524 1", "+9999999999999999 366"})
+    EXPECT_FALSE(parse_time<sys_days>(text, "%Y %j")) << text;
+  EXPECT_EQ(parse_time<sys_days>("2024 60", "%Y %j"), sys_days(2024y / 2 / 29));
 }
 
 TEST_F(times_in_files, csv_takes_a_format) {
