@@ -88,8 +88,10 @@ TEST_F(times_in_files, days_of_years_that_no_day_has_are_refused) {
   for (const char* text : {"+25252734927768525 001", "-25252734927768525 001", "+99999999999999999 366", "+9999999999999999 366"})
     EXPECT_FALSE(parse_time<sys_days>(text, "%Y %j")) << text;
   // Days of the last year and of the first, which has days that 64 bits do not count.
-  for (const std::string text : {"+25252734927768524 001", "+25252734927768524 200", "-25252734927764584 300", "-25252734927764584 001"})
-    if (const auto day = parse_time<sys_days>(text, "%Y %j")) EXPECT_EQ(format_time(*day, "%Y %j"), text);
+  for (const std::string text : {"+25252734927768524 001", "+25252734927768524 200", "-25252734927764584 300", "-25252734927764584 001"}) {
+    const auto day = parse_time<sys_days>(text, "%Y %j");
+    EXPECT_EQ(day ? format_time(*day, "%Y %j") : text, text);
+  }
   EXPECT_EQ(parse_time<sys_days>("2024 60", "%Y %j"), sys_days(2024y / 2 / 29));
 }
 
