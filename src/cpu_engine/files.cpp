@@ -119,7 +119,7 @@ class text_rows final : public file_rows {
   }
 
  private:
-  // Of the open file; a block is in memory at a time.
+  // These describe the open file. Only one of its blocks is in memory at a time.
   void append_in_blocks(rows_buffer& rows) {
     while (now_->index_block(parallel_, most_block_bytes, rejected())) {
       const std::size_t n = now_->read_until_wrong(parallel_, wanted(), rows.extend(now_->rows()), wrong_, rejected());

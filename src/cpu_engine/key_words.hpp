@@ -75,7 +75,7 @@ class key_words {
   bool strings_ = false;  // there are some among the parts
 };
 
-// What is known of keys that somebody has seen before: their hashes, as hash_keys gives them, or their words. Null: nothing.
+// Results that an earlier step computed for the same keys: their hashes, as from hash_keys, or their words. A null pointer means none.
 struct key_marks {
   const std::uint64_t* hashes = nullptr;
   const wide_word* words = nullptr;

@@ -72,7 +72,7 @@ class gzip_unpacking final : public unpacking {
   }
 
  private:
-  // Files of several members are one behind the other; zeros at the end are padding.
+  // A file may contain several members, one after the other. Zeros at the end are padding.
   void begin_member() {
     ended_ = left_.find_first_not_of('\0') == std::string_view::npos;
     if (ended_) return;

@@ -79,7 +79,7 @@ record_file::record_file(std::string path, std::string name, std::string_view ve
   if (const char* why = other_format(text_)) fail(why);
 }
 
-// Of a packed file, so many bytes from the next block on are in memory then, or all that is left. What is in front of them is not any more.
+// Brings this many bytes of a packed file into memory, from the next block on, or all that is left. Earlier bytes are dropped.
 void record_file::fill(std::size_t bytes) {
   const auto kept = static_cast<std::size_t>(text_end() - next_block_);
   if (ended_ || kept >= bytes) return;
@@ -232,7 +232,7 @@ void record_file::cut(csv_parallel parallel, const char* begin, const char* end,
   }
 }
 
-// What is left of the file is one record.
+// An open quote turns the rest of the file into one record.
 void record_file::reject_open_quote(rejections& to) {
   const std::string_view text(next_block_, static_cast<std::size_t>(end_ - next_block_));
   std::vector<rejected_line> lines;
@@ -288,7 +288,7 @@ void record_file::parse(std::size_t chunk, std::span<const bool> wanted, void* r
   }
 }
 
-// Of a file of which a part is read: for what is wrong in it.
+// Counts the rows before the part that this reader has, for error messages. It reads the file from its beginning.
 std::size_t record_file::rows_before_part() const { return count_records(data_, begin_, quote_, keep_blank_lines_); }
 
 void record_file::read(csv_parallel parallel, std::span<const bool> wanted, void* rows) {

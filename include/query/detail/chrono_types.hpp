@@ -27,7 +27,7 @@ template <class T> concept duration = std::is_class_v<T> && requires(const T& d)
   { d.count() } -> std::same_as<typename T::rep>;
 } && std::is_arithmetic_v<typename T::rep> && chrono::word<T> && sizeof(T) == sizeof(typename T::rep);
 
-// Of the system clock: the times of others, such as steady_clock, are no dates, and mean nothing outside the process.
+// Only the system clock gives dates. Times of other clocks, such as steady_clock, mean nothing outside the process.
 template <class T> concept time_point = std::is_class_v<T> && requires(const T& t) {
   typename T::clock;
   { t.time_since_epoch() } -> std::same_as<typename T::duration>;
@@ -65,7 +65,7 @@ template <time_point T> struct duration_in<T> { using type = typename T::duratio
 template <ticking T> using duration_in_t = typename duration_in<T>::type;
 template <ticking T> using period_of = typename duration_in_t<T>::period;
 
-// What a number counts: seconds * num / den since 1970 or of a duration; or a part of a date. `nothing`: it is just a number.
+// The unit of a number: num / den seconds, since 1970 or of a duration; or a part of a date. `nothing` marks a plain number.
 struct unit {
   enum class of : std::uint8_t { nothing, duration, time, date_part, date };
   of what = of::nothing;

@@ -17,7 +17,7 @@ namespace query {
 
 namespace detail {
 
-// What a shape was made with; of shapes with members (members.hpp) too, which derive from the fields.
+// Names the template that a shape was made with. Shapes with members (members.hpp) inherit it from their fields.
 template <template <class> class W> struct row_form {};
 
 template <class T> struct date_record {
