@@ -1,5 +1,5 @@
-// Owns the characters of the strings that a batch computes, and frees them together. Bytes beyond the first chunk are charged to the session
-// whose query this thread works for.
+// Owns the characters of the strings that a batch computes, and frees them together. Bytes beyond the first chunk are charged to the
+// session whose query this thread works for.
 //
 //   char* p = heap.take(n);   // n bytes, valid until clear()
 #pragma once
