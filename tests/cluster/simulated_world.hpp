@@ -143,7 +143,8 @@ class world {
 
   std::size_t at_ = 0;
   step_id waits_for_ = 0, folding_ = 0, counting_ = 0, sampling_ = 0;
-  bool waits_for_all_ = false, over_ = false, failed_ = false, differed_ = false, pull_error_ = false;
+  std::set<step_id> errors_of_pulls_;  // of steps that are wanted: the query is to end with one of them
+  bool waits_for_all_ = false, over_ = false, failed_ = false, differed_ = false;
   std::uint64_t actions_vertex_ = 0, answer_ = 0;
   static constexpr std::uint64_t variable_numbers = 1000;  // of the variable of a loop in a round: with the vertex in the last digits
   struct saving {

@@ -195,7 +195,7 @@ void world::pull_fails(process& p, const pull& want) {
     const bool wanted = asked_[place_of(t)] == std::pair(t.attempt, id) && !known_lost_.contains(name(id)) && is_pending(t) &&
                         !plan_.differs_vertex;
     pulls_failed_.insert(place_of(t));
-    pull_error_ |= wanted;
+    if (wanted) errors_of_pulls_.insert(t.step);
     tell(task_failed{t, id});
   });
   put(p, not_pulled{want.task, want.what, false, 1});
