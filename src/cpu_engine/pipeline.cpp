@@ -14,6 +14,7 @@
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/table_list.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
+#include "planner/known_sizes.hpp"
 #include "runtime/shared_rows.hpp"
 
 namespace query::cpu {
@@ -50,6 +51,7 @@ pipeline::pipeline(const planner::branch& all, const std::vector<planner::bindin
     source_row_ = t.type;
   } else if (comes_in_pieces(b, context)) {
     stream_ = open_pieces(b, context);
+    stream_length_ = planner::most_rows(b);
     source_row_ = b.table ? b.table->row() : b.source->row;
   } else if ((list_ = several<table_list>(b, context))) {
     whole_.n = static_cast<std::size_t>(list_->size());
@@ -245,7 +247,10 @@ bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) 
     if (!stream_ && context_->shared && !context_->shared->take(p.rows.first, p.rows.first + p.rows.n)) return;
     context_->rows_read(rows.n);
     body(p);
-    if (context_->progress && *context_->progress) context_->progress->part_done(parts().value_or(1));
+    if (context_->progress && *context_->progress) {
+      if (const auto all = parts()) context_->progress->part_done(*all);
+      else if (stream_length_ != unknown_length) context_->progress->part_done(stream_length_, rows.n);
+    }
   };
   if (stream_) {
     // Who begins with a single part may want a few rows only.

@@ -133,6 +133,8 @@ class pipeline {
   std::unique_ptr<class table_pass> pass_;        // whose rows these are, where they are made as they are read
   std::shared_ptr<const void> owner_;
   std::unique_ptr<row_pieces> stream_;            // of sources without
+  static constexpr std::uint64_t unknown_length = ~std::uint64_t{0};
+  std::uint64_t stream_length_ = unknown_length;  // at most, for who wants to know how far this is
   bool stream_ended_ = false;
   std::size_t piece_rows_ = 0;                    // what the stream is asked for
   std::deque<detail::table> cut_;                 // of the last piece, what has not run yet

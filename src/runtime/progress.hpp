@@ -6,8 +6,10 @@
 //   meter.part_done(16);
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -33,15 +35,15 @@ class progress {
   void vertex_done() {
     done_.fetch_add(1, std::memory_order_relaxed);
     parts_done_ = 0;
-    tell(static_cast<double>(done_) / static_cast<double>(vertices_));
+    tell_of_work(static_cast<double>(done_) / static_cast<double>(vertices_));
   }
-  void part_done(std::size_t of) {
-    const std::size_t k = parts_done_.fetch_add(1, std::memory_order_relaxed) + 1;
-    const double within = k < of ? static_cast<double>(k) / static_cast<double>(of) : 1.0;
-    tell((static_cast<double>(done_) + within) / static_cast<double>(vertices_));
+  // `n` more of so many parts, or rows, of the vertex that runs now.
+  void part_done(std::uint64_t of, std::uint64_t n = 1) {
+    const std::uint64_t k = parts_done_.fetch_add(n, std::memory_order_relaxed) + n;
+    part_is_at(k < of ? static_cast<double>(k) / static_cast<double>(of) : 1.0);
   }
   // Work that knows how far it is, in place of parts.
-  void part_is_at(double fraction) { tell((static_cast<double>(done_) + fraction) / static_cast<double>(vertices_)); }
+  void part_is_at(double fraction) { tell_of_work((static_cast<double>(done_) + fraction) / static_cast<double>(vertices_)); }
   // Of the work that this thread does after its query (detail::run_limits); null: nobody wants reports.
   static constinit thread_local progress* after_query;
   void finished() { tell(1.0); }
@@ -52,6 +54,8 @@ class progress {
   }
 
  private:
+  // Whoever sees all parts done does not know what is still done with the result.
+  void tell_of_work(double fraction) { tell(std::min(fraction, 0.99)); }
   void tell(double fraction) {
     if (!*this) return;
     if (fraction > 1) fraction = 1;
@@ -73,7 +77,8 @@ class progress {
 
   std::vector<detail::progress_call> told_;
   std::size_t vertices_ = 1;
-  std::atomic<std::size_t> done_{0}, parts_done_{0};
+  std::atomic<std::size_t> done_{0};
+  std::atomic<std::uint64_t> parts_done_{0};
   std::mutex lock_;
   double last_ = 0, share_ = 1;
   static constinit thread_local double next_share_;

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -18,6 +20,7 @@
 
 #include "cluster/cluster_under_test.hpp"
 #include "runtime/session_state.hpp"
+#include "temp_folder.hpp"
 
 namespace losses_test {
 
@@ -297,6 +300,44 @@ TEST_F(losses, of_all_processes_at_once) {
             .to_vector();
       },
       2);
+}
+
+// Files that processes know each other by.
+struct marks {
+  std::array<char, 200> folder{};
+  bool make(char name) const {
+    const int file = ::open(path(name).c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (file >= 0) ::close(file);
+    return file >= 0;
+  }
+  bool there(char name) const { return ::access(path(name).c_str(), F_OK) == 0; }
+  std::string path(char name) const { return std::string(folder.data()) + '/' + name; }
+};
+
+// The first partition's function waits for what the process in the place of the lost one does.
+TEST_F(losses, are_replaced_while_the_leader_works_on_its_own_task) {
+  if (query::tests::on_ray()) GTEST_SKIP() << "its processes may be elsewhere and have other files";
+  const query::tests::temp_folder folder("losses_marks");
+  marks known;
+  folder.name().copy(known.folder.data(), known.folder.size() - 1);
+  const pid_t leader = ::getpid();
+  const auto seen = query::opaque([known, leader](std::int64_t x) {
+    if (::getpid() == leader) {
+      for (int i = 0; i < 3000 && !known.there('r'); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      return std::int64_t{known.there('r')};
+    }
+    if (x == 10) {
+      if (known.make('k')) ::raise(SIGKILL);
+      known.make('r');
+    }
+    return std::int64_t{1};
+  });
+  std::vector<std::int64_t> rows(30);
+  std::iota(rows.begin(), rows.end(), 0);
+  const auto q = query::from(rows).in(many).select(seen);
+  EXPECT_EQ(q.to_vector(), std::vector<std::int64_t>(30, 1));
+  EXPECT_TRUE(known.there('k'));
+  EXPECT_NE(q.explain().find("1 process was lost"), std::string::npos) << q.explain();
 }
 
 // What the first partition has of a round goes when nobody may have to be sent it once more.

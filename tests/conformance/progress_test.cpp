@@ -7,6 +7,7 @@
 #include <functional>
 #include <mutex>
 #include <set>
+#include <span>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -43,10 +44,13 @@ class metronome {
 
 // Reports come while no part of the work ends: the user's function, or the body of the caller's loop, is slow. Ten a second, or half
 // as many as a thread wakes meanwhile that only waits: other work on the machine holds up both.
+std::atomic<bool> said_done, worked_on;
+
 CONFORMS(progress, comes_ten_times_a_second, "on_progress") {
   using clock = std::chrono::steady_clock;
   const auto check = [&](const char* verb, auto run) {
     SCOPED_TRACE(verb);
+    said_done = worked_on = false;
     std::atomic<int> reports = 0;
     std::atomic<double> last = -1;
     const metronome others;
@@ -54,7 +58,9 @@ CONFORMS(progress, comes_ten_times_a_second, "on_progress") {
     run([&](double fraction) {
       ++reports;
       EXPECT_GE(fraction, last.exchange(fraction));
+      said_done = fraction >= 1;
     });
+    EXPECT_FALSE(worked_on) << "after it was said to be done";
     const std::chrono::duration<double> passed = clock::now() - begin;
     const int beats = others.beats();
 #ifndef QUERY_TEST_SANITIZED
@@ -65,9 +71,23 @@ CONFORMS(progress, comes_ten_times_a_second, "on_progress") {
   const std::vector<std::int64_t> few = {5, 3, 9, 1, 7, 2, 8, 4, 6, 0};
   const auto slow = [](std::int64_t x) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    if (said_done) worked_on = true;
     return x;
   };
   check("sum", [&](auto report) { source(e, few).on_progress(report).select(query::opaque(slow)).sum(); });
+  // Of sources that are made as they are read, and rows that a verb makes of few.
+  const auto made = [&](auto report) { return on(e, query::range(std::int64_t{0}, std::int64_t{10})).on_progress(report); };
+  check("range", [&](auto report) { made(report).select(query::opaque(slow)).sum(); });
+  check("range, filtered", [&](auto report) { made(report).where(query::opaque([&](std::int64_t x) { return slow(x) > 3; })).count(); });
+  check("repeat", [&](auto report) { on(e, query::repeat(std::int64_t{7}, 10)).on_progress(report).select(query::opaque(slow)).sum(); });
+  check("cross_join", [&](auto report) {
+    source(e, few).take(2).on_progress(report).cross_join(source(e, few).take(5), query::opaque([&](std::int64_t a, std::int64_t b) {
+      return slow(a + b);
+    })).to_vector();
+  });
+  check("window", [&](auto report) {
+    source(e, few).on_progress(report).window(3, [&](std::span<const std::int64_t> of) { return slow(of[0]); }).sum();
+  });
   check("order_by", [&](auto report) { source(e, few).on_progress(report).order_by(query::opaque(slow)).to_vector(); });
   check("own order", [&](auto report) {
     source(e, few).on_progress(report).order_by(itself, [&](std::int64_t a, std::int64_t b) { return slow(a) < b; }).to_vector();

@@ -54,6 +54,7 @@ leader::leader(planner::machine_graph& first, runtime::session_state& session, r
 }
 
 leader::~leader() {
+  end_attending();
   pulls_.reset();
   for (const there& t : there_)
     if (t.process) t.process->close(query_);
@@ -61,6 +62,7 @@ leader::~leader() {
 }
 
 void leader::leads(runtime::executor& first) {
+  end_attending();
   leads_ = &first;
   cached_numbers_.clear();
   if (master_) {
@@ -102,6 +104,14 @@ void leader::leads(runtime::executor& first) {
   master_.emplace(master::options{.partitions = static_cast<std::uint32_t>(parts()),
                                   .others_from = static_cast<std::uint32_t>(all_.size()),
                                   .replayable = replayable_});
+}
+
+void leader::end_attending() {
+  if (attends_) inbox_->close();
+  attends_.reset();
+  to_forget_.clear();
+  error_of_others_ = nullptr;
+  works_ = false;
 }
 
 // When the first vertex runs: the executor has decided by then what is left to joins.

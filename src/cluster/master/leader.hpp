@@ -2,7 +2,7 @@
 // for - by itself for partitions of this process, by messages for others - and tells it what came of that.
 //
 // The executor is on one thread, and all of this is. It works on the tasks of its own partitions when it waits for a step; the other
-// processes have theirs meanwhile, and go on to the next ones.
+// processes have theirs meanwhile, and go on to the next ones: another thread attends to them as long as a task takes.
 #pragma once
 
 #include <chrono>
@@ -27,6 +27,7 @@
 #include "cluster/container/partition_work.hpp"
 #include "cluster/container/task_queue.hpp"
 #include "cluster/local_process.hpp"
+#include "cluster/master/attendant.hpp"
 #include "cluster/master/master.hpp"
 #include "cluster/master/session_cluster.hpp"
 #include "runtime/heavy_keys.hpp"
@@ -47,7 +48,9 @@ class leader_inbox final : public local_process::listener {
   void lost(const host_id& from, const std::string& why) override { put({from, std::nullopt, why}); }
   void put(said s);
   void put(block_puller::outcome o);
-  // Waits for a moment if there is nothing.
+  // Waits for a moment if there is nothing, and not at all once it is closed.
+  void await();
+  void close();
   void take(std::deque<said>& from_processes, std::deque<block_puller::outcome>& pulled, bool wait);
 
  private:
@@ -55,6 +58,7 @@ class leader_inbox final : public local_process::listener {
   std::condition_variable some_;
   std::deque<said> said_;
   std::deque<block_puller::outcome> pulled_;
+  bool closed_ = false;
 };
 
 class leader final : public runtime::partitions {
@@ -146,11 +150,15 @@ class leader final : public runtime::partitions {
 
   // What goes on.
   void go_on(function_ref<bool()> until);
+  void attend(bool wait);
+  void look_after_others();
+  void end_attending();
   void tell(const master_event& e);
   void act(const master_actions& actions);
   void act(const queue_actions& actions, std::uint32_t partition);
   void put(std::uint32_t partition, const queue_event& e);
   void work_here();
+  task_result worked_on(here& p, const task& t);
   void start_hosts();
   there begun(const host_id& host);
   void send_plan(const std::shared_ptr<local_process>& to, const host_id& as);
@@ -209,6 +217,12 @@ class leader final : public runtime::partitions {
   std::vector<there> there_;                                                // by partition
   std::shared_ptr<leader_inbox> inbox_;
   std::unique_ptr<block_puller> pulls_;
+
+  // While this thread works on a task.
+  bool works_ = false;
+  std::vector<std::pair<std::uint32_t, forget_rows>> to_forget_;            // when it has ended
+  std::exception_ptr error_of_others_;
+  std::optional<attendant> attends_;
 };
 
 }  // namespace query::cluster

@@ -21,17 +21,26 @@ using runtime::row_page;
 void leader_inbox::put(said s) {
   const std::lock_guard hold(lock_);
   said_.push_back(std::move(s));
-  some_.notify_one();
+  some_.notify_all();
 }
 void leader_inbox::put(block_puller::outcome o) {
   const std::lock_guard hold(lock_);
   pulled_.push_back(std::move(o));
-  some_.notify_one();
+  some_.notify_all();
 }
-void leader_inbox::take(std::deque<said>& from_processes, std::deque<block_puller::outcome>& pulled, bool wait) {
+void leader_inbox::await() {
   constexpr std::chrono::milliseconds a_moment{20};
   std::unique_lock hold(lock_);
-  if (wait) some_.wait_for(hold, a_moment, [&] { return !said_.empty() || !pulled_.empty(); });
+  some_.wait_for(hold, a_moment, [&] { return closed_ || !said_.empty() || !pulled_.empty(); });
+}
+void leader_inbox::close() {
+  const std::lock_guard hold(lock_);
+  closed_ = true;
+  some_.notify_all();
+}
+void leader_inbox::take(std::deque<said>& from_processes, std::deque<block_puller::outcome>& pulled, bool wait) {
+  if (wait) await();
+  const std::lock_guard hold(lock_);
   from_processes.swap(said_);
   pulled.swap(pulled_);
 }

@@ -79,8 +79,35 @@ void leader::act(const queue_actions& actions, std::uint32_t partition) {
     } else if (const auto* const m = std::get_if<say_missing>(&a)) {
       tell(block_missing{m->task, {partition, 1}, m->what, m->gone, m->milliseconds});
     } else if (const auto* const f = std::get_if<forget_rows>(&a)) {
-      work.forget(*f);
+      if (works_) to_forget_.emplace_back(partition, *f);
+      else work.forget(*f);
     }
+  }
+}
+
+// Others are attended to meanwhile: what they say is not to wait for the user's functions.
+task_result leader::worked_on(here& p, const task& t) {
+  if (sent_ && !attends_)
+    attends_.emplace([box = inbox_] { box->await(); },
+                     [this] {
+                       attend(false);
+                       look_after_others();
+                       if (master_->failed()) raise();
+                     });
+  works_ = true;
+  attendant::scope meanwhile(attends_ ? &*attends_ : nullptr);
+  const auto ended = [&] {
+    error_of_others_ = meanwhile.end();
+    works_ = false;
+    for (const auto& [partition, rows] : std::exchange(to_forget_, {})) all_[partition].work->forget(rows);
+  };
+  try {
+    task_result r = p.work->work(t);
+    ended();
+    return r;
+  } catch (...) {
+    ended();
+    throw;
   }
 }
 
@@ -95,7 +122,7 @@ void leader::work_here() {
                       p.context->left_to_joins.contains(p.graph->vertices[t.vertex].get());
     task_result r;
     if (left) progressed();
-    else r = p.work->work(t);
+    else r = worked_on(p, t);
     well = true;
     count_done(t.id, {partition, 1}, r);
     tell(task_done{t.id, {partition, 1}, std::move(r)});
@@ -111,44 +138,50 @@ void leader::work_here() {
   put(partition, worked{t.id, well});
 }
 
-void leader::go_on(function_ref<bool()> until) {
+// What the other processes have said since. Called by the thread that leads, or, while that works on a task, by the one that attends.
+void leader::attend(bool wait) {
   std::deque<leader_inbox::said> said;
   std::deque<block_puller::outcome> pulled_now;
-  for (;;) {
-    if (sent_) {
-      inbox_->take(said, pulled_now, to_do_.empty() && !master_->failed() && !until());
-      for (leader_inbox::said& s : said) heard(s);
-      said.clear();
-      for (block_puller::outcome& o : pulled_now) {
-        if (o.error) {
-          try {
-            named([&] { std::rethrow_exception(o.error); });
-          } catch (...) {
-            errors_[{o.task.step, 0}] = std::current_exception();
-          }
-          tell(task_failed{o.task, {0, 1}});
-        }
-        if (o.pages) {
-          all_[0].work->arrived(o.task, o.wanted, std::move(o.pages));
-          put(0, pulled{o.task, o.wanted});
-        } else {
-          put(0, not_pulled{o.task, o.wanted, o.gone, o.milliseconds});
-        }
+  inbox_->take(said, pulled_now, wait);
+  for (leader_inbox::said& s : said) heard(s);
+  for (block_puller::outcome& o : pulled_now) {
+    if (o.error) {
+      try {
+        named([&] { std::rethrow_exception(o.error); });
+      } catch (...) {
+        errors_[{o.task.step, 0}] = std::current_exception();
       }
-      pulled_now.clear();
-      start_hosts();
+      tell(task_failed{o.task, {0, 1}});
     }
+    if (o.pages) {
+      all_[0].work->arrived(o.task, o.wanted, std::move(o.pages));
+      put(0, pulled{o.task, o.wanted});
+    } else {
+      put(0, not_pulled{o.task, o.wanted, o.gone, o.milliseconds});
+    }
+  }
+  start_hosts();
+}
+
+void leader::look_after_others() {
+  for (const there& t : there_)
+    if (t.process) t.process->look_after();
+}
+
+void leader::go_on(function_ref<bool()> until) {
+  for (;;) {
+    if (sent_) attend(to_do_.empty() && !master_->failed() && !until());
     if (master_->failed()) raise();
     if (master_->take_rounds_lost()) throw runtime::rounds_lost();
     if (until()) return;
     if (!to_do_.empty()) {
       work_here();
+      if (error_of_others_) std::rethrow_exception(std::exchange(error_of_others_, nullptr));
       continue;
     }
     if (!sent_) throw internal_error("query: a step of partitions waits for nothing");
     named([&] { all_[0].context->cancel.check(); });
-    for (const there& t : there_)
-      if (t.process) t.process->look_after();
+    look_after_others();
   }
 }
 
