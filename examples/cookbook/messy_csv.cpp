@@ -1,7 +1,6 @@
 // Reads a CSV file as spreadsheets export it: with semicolons, odd names, blanks, quotes, missing and wrong values.
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -31,16 +30,6 @@ struct Total {
 };
 QUERY_RECORD(Total, customer, sales, unreadable, amount);
 
-// Reads the whole text as a number with a decimal comma or point.
-std::optional<double> number(std::string text) {
-  for (char& c : text)
-    if (c == ',') c = '.';
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 int main() {
   const auto path = (std::filesystem::temp_directory_path() / ("query_cookbook_" + std::to_string(getpid()) + ".csv")).string();
   std::ofstream(path) << "Date;Customer Name;\"Amount; EUR\";Note\n"
@@ -53,7 +42,7 @@ int main() {
   const auto totals = query::read_csv<Line>(path, {.delimiter = ';', .null_text = "NA", .trim = true,
                                                    .columns = {{"day", "Date"}, {"customer", "Customer Name"}, {"amount", "Amount; EUR"}}})
       .where([](auto l) { return l.day.has_value(); })
-      .select([](const Line& l) { return Sale{*l.day, l.customer, number(l.amount)}; })
+      .select([](auto l) { return query::make<Sale>(*l.day, l.customer, query::parse<double>(query::replace(l.amount, ",", "."))); })
       .group_by([](auto s) { return s.customer; })
       .select([](auto g) {
         const auto amount = [](auto s) { return s.amount; };

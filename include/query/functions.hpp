@@ -6,13 +6,13 @@
 //   iff(c, a, b)     c ? a : b without a fork in the trace; takes any types that have a common one
 //   lazy(x)          comparisons with it are conditions that do not fork: iff(lazy(t.qty) > 3 && lazy(t.price) < 2, a, b)
 //   make<Out>(v...)  a record, one value a field
-//   length, starts_with, ends_with, contains, find, substr, to_lower, to_upper   of strings
-// Mathematics: maths.hpp. Arrays and records as vectors: arrays.hpp. Loops: loops.hpp.
+// Mathematics: maths.hpp. Strings: strings.hpp. Arrays and records as vectors: arrays.hpp. Loops: loops.hpp.
 #pragma once
 
 #include <query/arrays.hpp>
 #include <query/loops.hpp>
 #include <query/maths.hpp>
+#include <query/strings.hpp>
 
 namespace query {
 
@@ -119,68 +119,6 @@ template <class Out> struct make_fn {
   }
 };
 
-// Strings: `kinds` says what each argument is: t: text, u: a position.
-struct length_fn {
-  static constexpr const char* name = "length";
-  static std::size_t native(std::string_view s) { return s.size(); }
-};
-struct find_fn {
-  static constexpr const char* name = "find";
-  static std::size_t native(std::string_view s, std::string_view part) { return s.find(part); }
-};
-struct starts_with_fn {
-  static constexpr const char* name = "starts_with";
-  static bool native(std::string_view s, std::string_view part) { return s.starts_with(part); }
-};
-struct ends_with_fn {
-  static constexpr const char* name = "ends_with";
-  static bool native(std::string_view s, std::string_view part) { return s.ends_with(part); }
-};
-struct contains_fn {
-  static constexpr const char* name = "contains";
-  static bool native(std::string_view s, std::string_view part) { return s.find(part) != s.npos; }
-};
-struct substr_fn {
-  static constexpr const char* name = "substr";
-  static std::string native(std::string_view s, std::size_t at, std::size_t n) { return std::string(s.substr(at, n)); }
-};
-template <char First, char Last> std::string shift_case(std::string_view s, int by) {
-  std::string r(s);
-  for (char& c : r)
-    if (c >= First && c <= Last) c = static_cast<char>(c + by);
-  return r;
-}
-struct to_lower_fn {
-  static constexpr const char* name = "to_lower";
-  static std::string native(std::string_view s) { return shift_case<'A', 'Z'>(s, 'a' - 'A'); }
-};
-struct to_upper_fn {
-  static constexpr const char* name = "to_upper";
-  static std::string native(std::string_view s) { return shift_case<'a', 'z'>(s, 'A' - 'a'); }
-};
-template <class F> struct text_fn : F {
-  template <class S, class... X> auto operator()(const S& s, const X&... x) const {
-    if constexpr (any_deferred<S, X...>) {
-      return defer(*this, s, x...);
-    } else if constexpr (any_symbolic<S, X...>) {
-      using R = decltype(F::native(std::declval<value_of_t<S>>(), std::declval<value_of_t<X>>()...));
-      const ir::node* call =
-          ir::current_arena().put(ir::op::call, ir::describe<R>(), {node_as<std::string>(s), argument(x)...}, 0, 0, F::name);
-      if constexpr (!std::is_same_v<R, bool>) return wrap_like<R, S, X...>(call);
-      else if constexpr (lazily<S, X...>) return lazy_bool(call);
-      else return ir::decide(call);
-    } else {
-      return F::native(s, x...);
-    }
-  }
-
- private:
-  template <class X> static const ir::node* argument(const X& x) {
-    if constexpr (std::is_same_v<value_of_t<X>, std::string>) return node_of(x);
-    else return node_as<std::size_t>(x);
-  }
-};
-
 }  // namespace detail
 
 // x as a T, as static_cast does it: a number or an enum.
@@ -197,24 +135,5 @@ template <class C, class A, class B> auto iff(const C& c, const A& a, const B& b
 // keep loops from being vectorised. An integer that does not fit its field's integer type is a user_error with the row; a
 // floating-point number becomes an integer by query::cast alone, which says of integers that they may wrap, too.
 template <class Out, class... X> auto make(const X&... x) { return detail::make_fn<Out>{}(x...); }
-
-// Strings. find gives std::string::npos where there is none; cases are those of ASCII.
-template <detail::textual S> auto length(const S& s) { return detail::text_fn<detail::length_fn>{}(s); }
-template <detail::textual S, detail::textual P> auto find(const S& s, const P& part) { return detail::text_fn<detail::find_fn>{}(s, part); }
-template <detail::textual S, detail::textual P> auto starts_with(const S& s, const P& part) {
-  return detail::text_fn<detail::starts_with_fn>{}(s, part);
-}
-template <detail::textual S, detail::textual P> auto ends_with(const S& s, const P& part) {
-  return detail::text_fn<detail::ends_with_fn>{}(s, part);
-}
-template <detail::textual S, detail::textual P> auto contains(const S& s, const P& part) {
-  return detail::text_fn<detail::contains_fn>{}(s, part);
-}
-template <detail::textual S, detail::numeric A, detail::numeric N = std::size_t>
-auto substr(const S& s, const A& at, const N& n = std::string::npos) {
-  return detail::text_fn<detail::substr_fn>{}(s, at, n);
-}
-template <detail::textual S> auto to_lower(const S& s) { return detail::text_fn<detail::to_lower_fn>{}(s); }
-template <detail::textual S> auto to_upper(const S& s) { return detail::text_fn<detail::to_upper_fn>{}(s); }
 
 }  // namespace query

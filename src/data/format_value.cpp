@@ -7,29 +7,13 @@
 
 #include "data/csv_value.hpp"
 #include "ir/time_text.hpp"
+#include "ir/utf8.hpp"
 
 namespace query::data {
 namespace {
 
 constexpr std::size_t shown_elements = 16;
 constexpr std::string_view ellipsis = "\u2026", replacement = "\uFFFD";
-
-bool continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// Bytes of the code point at the start of text, or 0 if it is no valid UTF-8 (RFC 3629, section 4).
-std::size_t code_point_bytes(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t n = first >= 0xC2 && first <= 0xDF ? 2 : (first & 0xF0) == 0xE0 ? 3 : first >= 0xF0 && first <= 0xF4 ? 4 : 0;
-  if (n == 0 || text.size() < n) return 0;
-  for (std::size_t i = 1; i < n; ++i)
-    if (!continuation(text[i])) return 0;
-  const unsigned second = byte(1);
-  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool surrogate = first == 0xED && second > 0x9F, too_large = first == 0xF4 && second > 0x8F;
-  return overlong || surrogate || too_large ? 0 : n;
-}
 
 void append_escaped(std::string& out, unsigned char c) {
   constexpr std::string_view hex = "0123456789abcdef";
@@ -133,7 +117,7 @@ std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t n = code_point_bytes(text);
+    const std::size_t n = ir::code_point_bytes(text);
     const auto c = static_cast<unsigned char>(text.front());
     if (n == 0) out += replacement;
     else if (c < 0x20 || c == 0x7F) append_escaped(out, c);
@@ -145,14 +129,15 @@ std::string printable(std::string_view text) {
 
 std::size_t code_points(std::string_view text) {
   std::size_t n = 0;
-  for (const char c : text) n += !continuation(c);
+  for (const char c : text) n += !ir::is_continuation(c);
   return n;
 }
 
 std::string cut_text(std::string text, std::size_t width, std::string_view mark) {
   if (code_points(text) <= width) return text;
   std::size_t kept = 0, points = 0;
-  while (kept < text.size() && (points + 1 < width || continuation(text[kept]))) points += !continuation(text[kept++]) ? 1 : 0;
+  const auto continues = ir::is_continuation;
+  while (kept < text.size() && (points + 1 < width || continues(text[kept]))) points += continues(text[kept++]) ? 0 : 1;
   text.resize(kept);
   // `kept` stops behind width - 1 whole code points.
   return width == 0 ? std::string() : text.append(mark);

@@ -87,10 +87,7 @@ bool safe_call(const node* n) {
   if (n->bits) return false;  // a device function of the user's
   if (narrowed_part(n)) return false;
   if (n->text == "abs") return !is_signed_integer(n->type->k) || -values_of(n->kids[0]).low <= range_of(n->type->k).high;
-  for (const node* k : n->kids)
-    if (k->type->k == kind::string)
-      return n->type->k != kind::string && n->text != "substr";
-  return n->type->k != kind::string;
+  return is_quiet_call(n);
 }
 
 bool safe(const node* n) {
@@ -248,6 +245,8 @@ std::optional<std::string_view> narrowed_part(const node* n) {
   if (n->what != op::call || !n->text.starts_with(narrowing)) return std::nullopt;
   return std::string_view(n->text).substr(narrowing.size());
 }
+
+bool is_quiet_call(const node* n) { return n->type->trivial && n->text != "matches"; }
 
 bool contains(const node* n, op what) {
   bool found = false;

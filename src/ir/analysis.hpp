@@ -32,6 +32,8 @@ inline constexpr const char* value_of_null = "a value is taken of a null std::op
 // A call that converts an integer which must fit the field of a record that it becomes, "Total.amount" (query::make): that field.
 std::optional<std::string_view> narrowed_part(const node* n);
 inline constexpr std::string_view narrowing = "narrow ";  // begins the text of such a call
+// Can this call neither throw nor take memory? Unless it converts a number that must fit.
+bool is_quiet_call(const node* n);
 
 // Marks the top-level fields of row `row` that the expression reads; a read of the whole row, or an aggregate that gives one, marks all.
 // `fields` gets as many entries as the row's type has fields, and keeps what is marked already, so that several functions add up.

@@ -41,7 +41,8 @@ const std::vector<asked>& numbers() {
       {"legs[0] < legs[2] or legs[1] = 0", [](const trade& t) { return t.legs[0] < t.legs[2] || t.legs[1] == 0; }},
       {"way = 7 or way = -1", [](const trade& t) { return t.way == side::sell || t.way == side::buy; }},
       {"length(name) > -1", [](const trade&) { return true; }},
-      {"length(name) <= amount", [](const trade& t) { return t.amount >= 0 && t.name.size() <= static_cast<std::size_t>(t.amount); }},
+      {"length(name) <= amount",
+       [](const trade& t) { return t.amount >= 0 && query::length(t.name) <= static_cast<std::size_t>(t.amount); }},
       {"true", [](const trade&) { return true; }},
       {"1 > 2 or false", [](const trade&) { return false; }},
       {"(key > 1) = hot", [](const trade& t) { return (t.key > 1) == t.hot; }},
@@ -51,7 +52,7 @@ const std::vector<asked>& numbers() {
 }
 const std::vector<asked>& strings_and_nulls() {
   static const std::vector<asked> all = {
-      {"name = 'ab' or length(name) > 15", [](const trade& t) { return t.name == "ab" || t.name.size() > 15; }},
+      {"name = 'ab' or length(name) > 15", [](const trade& t) { return t.name == "ab" || query::length(t.name) > 15; }},
       {"name < 'b' and name <> ''", [](const trade& t) { return t.name < "b" && !t.name.empty(); }},
       {"name like 'a%'", [](const trade& t) { return begins(t.name, "a"); }},
       {"name like '%b'", [](const trade& t) { return ends(t.name, "b"); }},
@@ -79,7 +80,7 @@ const std::vector<asked>& strings_and_nulls() {
        [](const trade& t) { return t.lot.value_or(0) > t.key || t.note.value_or(t.name) == "ab"; }},
       {"note = name", [](const trade& t) { return t.note && *t.note == t.name; }},
       {"note like 'a%' or note is null", [](const trade& t) { return !t.note || begins(*t.note, "a"); }},
-      {"length(note) > 2", [](const trade& t) { return t.note && t.note->size() > 2; }},
+      {"length(note) > 2", [](const trade& t) { return t.note && query::length(*t.note) > 2; }},
       {"lot between 1 and 5", [](const trade& t) { return t.lot && *t.lot >= 1 && *t.lot <= 5; }},
   };
   return all;
@@ -282,7 +283,7 @@ CONFORMS(text_conditions, a_text_has_the_expression_of_its_lambda, "where", "ord
   same("not hot", [](auto t) { return !t.hot; });
   same("not hot and price < 2.5", [](auto t) { return !t.hot && t.price < 2.5; });
   same("name like 'a%'", [](auto t) { return t.name.starts_with("a"); });
-  same("upper(name) <> 'X'", [](auto t) { return query::to_upper(t.name) != "X"; });
+  same("upper(name) <> 'X'", [](auto t) { return query::upper(t.name) != "X"; });
   same("sqrt(abs(price)) < legs[1]", [](auto t) { return query::sqrt(query::abs(t.price)) < t.legs[1]; });
   same("coalesce(lot, 0) > 1", [](auto t) { return t.lot.value_or(0) > 1; });
   same("3 > -price and amount > -3", [](auto t) { return 3 > -t.price && t.amount > -3; });

@@ -193,7 +193,7 @@ class collector {
 
 // The batches, each a file.
 std::vector<form> branches(), arithmetic(), records_and_arrays(), members(), strings_and_nulls(), nested(), groups(), library(), black_boxes(),
-    times();
+    times(), string_functions();
 
 // n values in raw memory, of which the first `constructed` live.
 class values {

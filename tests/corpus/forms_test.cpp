@@ -19,7 +19,8 @@ const std::vector<form>& all_forms() {
   static const std::vector<form> all = [] {
     std::vector<form> v;
     for (auto batch : {corpus::branches, corpus::arithmetic, corpus::records_and_arrays, corpus::strings_and_nulls, corpus::nested, corpus::groups,
-                       corpus::library, corpus::black_boxes, corpus::members, corpus::times})
+                       corpus::library, corpus::black_boxes, corpus::members, corpus::times,
+                       corpus::string_functions})
       for (form& f : batch()) v.push_back(std::move(f));
     return v;
   }();

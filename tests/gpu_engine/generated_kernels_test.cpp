@@ -128,6 +128,22 @@ TEST_F(generated_kernels, of_strings_that_keys_and_results_make) {
   compiles("lists of matches", notes.group_join(notes, upper, upper, [](auto a, auto own) { return std::make_tuple(a.id, own); }));
 }
 
+TEST_F(generated_kernels, of_functions_of_strings_are_made_for_length_alone) {
+  const auto notes = query::from(notes_).as_accelerated();
+  compiles("length", notes.where([](auto n) { return query::length(n.name) > 3; }));
+  const auto reason = [&](auto key) {
+    const auto groups = notes.group_by(key).select([](auto g) { return g.count(); });
+    const auto g = query::planner::make_machine_graph(groups.to_pipe(), "", {.gpu_status = ""});
+    return engine_->accepts(*g->vertices.back()).why;
+  };
+  const auto why_not = [](const std::string& f) { return "the function " + f + " has no form on the GPU"; };
+  EXPECT_EQ(reason([](auto n) { return query::trim(n.name); }), why_not("trim"));
+  EXPECT_EQ(reason([](auto n) { return query::lower(n.name); }), why_not("lower"));
+  EXPECT_EQ(reason([](auto n) { return query::parse<int>(n.name); }), why_not("parse<i32>"));
+  EXPECT_EQ(reason([](auto n) { return query::to_string(n.id); }), why_not("to_string"));
+  EXPECT_EQ(reason([](auto n) { return query::split(n.name, ",").size(); }), why_not("split"));
+}
+
 TEST_F(generated_kernels, are_not_made_for_tests_of_slices_that_make_strings) {
   const auto notes = query::from(notes_).as_accelerated();
   const auto reason = [&](const auto& q) {

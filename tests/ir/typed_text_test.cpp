@@ -111,7 +111,8 @@ TEST(typed_text, fields_are_found_by_path) {
   EXPECT_EQ(shown("grade = 'A'"), "(grade == 65)");
   EXPECT_EQ(shown("way = 1"), "(way == 1)");
   EXPECT_EQ(shown("size(marks) > 1"), "(size(marks) > 1)");
-  EXPECT_EQ(shown("length(name) > 1"), "(size(name) > 1)");
+  EXPECT_EQ(shown("length(marks) > 1 and size(name) > 1"), "((size(marks) > 1) && (size(name) > 1))");
+  EXPECT_EQ(shown("length(name) > 1"), "(length(name) > 1)");
 }
 
 TEST(typed_text, nulls_follow_sql) {
@@ -130,6 +131,9 @@ TEST(typed_text, strings_end_at_their_quote) {
   EXPECT_EQ(shown("name = '--; drop table x' or name = '\"'"), "((name == \"--; drop table x\") || (name == \"\\\"\"))");
   EXPECT_EQ(shown("name like '%a%' and name like 'a%b'"),
             "(contains(name, \"a\") && ((starts_with(name, \"a\") && ends_with(name, \"b\")) && (size(name) >= 2)))");
+  EXPECT_EQ(shown("name like 'a_' or name like 'a%b%c'"), "(like(name, \"a_\") || like(name, \"a%b%c\"))");
+  EXPECT_EQ(shown("rtrim(name, '.') = ltrim(note)"),
+            "(has_value(note) && (trim_end(name, \".\") == trim_start(value(note), \" \\t\\n\\x0b\\x0c\\r\")))");
   EXPECT_EQ(shown("name = 'a"), "fault at 7, 1: a string begins here and does not end: ' is missing");
 }
 
@@ -145,7 +149,7 @@ TEST(typed_text, values_are_bound) {
 
 TEST(typed_text, sort_keys_have_directions) {
   EXPECT_EQ(key("price desc, symbol"), "price desc; symbol");
-  EXPECT_EQ(key("fee nulls first, note desc nulls last, lower(name) asc"), "fee nulls first; note desc nulls last; to_lower(name)");
+  EXPECT_EQ(key("fee nulls first, note desc nulls last, lower(name) asc"), "fee nulls first; note desc nulls last; lower(name)");
   EXPECT_EQ(key("fee * 2"), "iff(has_value(fee), some((value(fee) * 2.0)), null)");
   EXPECT_EQ(key("price > 3"), "(price > 3.0)");
   EXPECT_EQ(key("home"), "fault at 0: a sort key is a number or a string, and this is a record");
@@ -179,7 +183,8 @@ TEST(typed_text, faults_name_place_and_fix) {
   EXPECT_EQ(shown("price # 3"), "fault at 6, 1: this sign has no meaning here");
   EXPECT_EQ(shown("qty > 99999999999999999999"),
             "fault at 6, 20: this number has more than 64 bits; with a point, as in 1e20 or 1.0, it is a double");
-  EXPECT_EQ(shown("name like 'a_'"), "fault at 10, 4: _ in patterns is not known; only % for any characters");
+  EXPECT_EQ(shown("trim(name, 'a', 'b') = ''"), "fault at 0, 20: `trim` takes 1 or 2 arguments, and here are 3");
+  EXPECT_TRUE(shown("matches(name, 'a(b')").starts_with("fault at 14, 5: matches: ")) << shown("matches(name, 'a(b')");
 }
 
 TEST(typed_text, errors_show_the_text) {

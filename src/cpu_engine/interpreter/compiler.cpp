@@ -35,7 +35,7 @@ bool traps(const node* n) {
     case op::index:
     case op::nested:
     case op::loop: return true;
-    case op::call: return ir::narrowed_part(n) || (!n->kids.empty() && n->kids[0]->type->k == ir::kind::string && !text_call(n->text).pure);
+    case op::call: return ir::narrowed_part(n) || !ir::is_quiet_call(n);
     default: return false;
   }
 }

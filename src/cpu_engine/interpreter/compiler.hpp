@@ -111,7 +111,7 @@ class compiler {
   // lower_call.cpp
   value lower_call(const ir::node* n);
   std::uint32_t narrowing_of_call(const ir::node* n, std::string_view part);
-  value call_text(const ir::node* n);
+  value call_text(const ir::node* n, const text_function& f);
   value call_array(const ir::node* n);
   value sum_of_terms(const ir::node* n, const value& a, const value& b);
   value call_number(const ir::node* n);

@@ -9,7 +9,7 @@ void plain(frame&, const instruction&);    // to <- with.plain(a, b)
 void three(frame&, const instruction&);    // to <- with.three(a, b, c)
 void checked(frame&, const instruction&);  // to <- with.checked(a, b), live lanes only
 void narrow(frame&, const instruction&);   // to <- with.checked(a), live lanes only; index: the narrowing
-void text(frame&, const instruction&);     // to <- with.text(a, b, c), live lanes only
+void text(frame&, const instruction&);     // to, index (of an optional: has it a value?) <- with.text(a, b, c), live lanes only
 void array(frame&, const instruction&);    // to <- with.array(values[index], values[extra]); type: the array's
 void copy(frame&, const instruction&);     // to <- a
 void broadcast(frame&, const instruction&);  // to <- the constant a in every lane

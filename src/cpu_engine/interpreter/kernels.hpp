@@ -5,6 +5,7 @@
 //   kernel f = arithmetic(ir::op::add, ir::kind::f64, shape::vs);   // to[i] = a[i] + b[0]
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,8 +23,9 @@ using kernel = void (*)(void* to, const void* a, const void* b, std::size_t n);
 using kernel3 = void (*)(void* to, const void* a, const void* b, const void* c, std::size_t n);
 // Touches and checks only lanes with active[i] != 0; a null `active` means every lane.
 using checked_kernel = void (*)(void* to, const void* a, const void* b, const std::uint8_t* active, std::size_t n);
-using text_kernel = void (*)(void* to, const void* a, const void* b, const void* c, const std::uint8_t* active,
-                             std::size_t n, text_heap& heap);
+// has: where it is written which lanes have a value, by a function that gives optionals.
+using text_kernel = void (*)(void* to, void* has, const void* a, const void* b, const void* c, const std::uint8_t* active, std::size_t n,
+                             text_heap& heap);
 // One array a lane, at a + i * a_stride.
 using array_kernel = void (*)(void* to, const void* a, std::size_t a_stride, const void* b, std::size_t b_stride,
                               std::size_t count, std::size_t n);
@@ -50,13 +52,17 @@ array_kernel dot_product(ir::kind k);
 array_kernel squared_distance(ir::kind k);
 
 // Strings are columns of std::string_view.
+// A function of query/strings.hpp.
 struct text_function {
+  std::string_view name;
   text_kernel run = nullptr;
   ir::kind gives = ir::kind::opaque;
-  std::string_view takes;  // a letter a parameter: t text, u u64
-  bool pure = true;        // neither throws nor takes memory
+  std::size_t arguments = 0;
+  std::array<ir::kind, 3> takes = {};
 };
-text_function text_call(std::string_view name);
+const text_function* text_call(const ir::node* n);
+text_kernel text_size();
+text_kernel text_concatenation();
 text_kernel text_comparison(ir::op what);
 
 }  // namespace query::interpreter

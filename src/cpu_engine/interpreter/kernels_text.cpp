@@ -1,10 +1,11 @@
 // Functions of strings. Only active lanes are touched: the views of others may be stale.
 #include <algorithm>
-#include <cstring>
-#include <stdexcept>
+#include <optional>
+#include <utility>
 
 #include <cpu_engine/interpreter/kernels.hpp>
 #include <cpu_engine/interpreter/text_heap.hpp>
+#include <query/strings.hpp>
 
 namespace query::interpreter {
 namespace {
@@ -18,7 +19,7 @@ template <class F> void each_active(const std::uint8_t* active, std::size_t n, F
 }
 
 template <ir::op What>
-void compare(void* to, const void* a, const void* b, const void*, const std::uint8_t* active, std::size_t n, text_heap&) {
+void compare(void* to, void*, const void* a, const void* b, const void*, const std::uint8_t* active, std::size_t n, text_heap&) {
   auto* t = static_cast<std::uint8_t*>(to);
   const view* x = static_cast<const view*>(a);
   const view* y = static_cast<const view*>(b);
@@ -33,32 +34,13 @@ void compare(void* to, const void* a, const void* b, const void*, const std::uin
   });
 }
 
-// Function: R of(view) or R of(view, view), where R is bool or std::uint64_t.
-template <class Function>
-void ask1(void* to, const void* a, const void*, const void*, const std::uint8_t* active, std::size_t n, text_heap&) {
-  using R = decltype(Function::of(view{}));
-  R* t = static_cast<R*>(to);
+void size(void* to, void*, const void* a, const void*, const void*, const std::uint8_t* active, std::size_t n, text_heap&) {
+  auto* t = static_cast<std::uint64_t*>(to);
   const view* x = static_cast<const view*>(a);
-  each_active(active, n, [&](std::size_t i) { t[i] = Function::of(x[i]); });
-}
-template <class Function>
-void ask2(void* to, const void* a, const void* b, const void*, const std::uint8_t* active, std::size_t n, text_heap&) {
-  using R = decltype(Function::of(view{}, view{}));
-  R* t = static_cast<R*>(to);
-  const view* x = static_cast<const view*>(a);
-  const view* y = static_cast<const view*>(b);
-  each_active(active, n, [&](std::size_t i) { t[i] = Function::of(x[i], y[i]); });
+  each_active(active, n, [&](std::size_t i) { t[i] = x[i].size(); });
 }
 
-struct size_of { static std::uint64_t of(view a) { return a.size(); } };
-struct is_empty { static std::uint8_t of(view a) { return a.empty(); } };
-struct starts_with { static std::uint8_t of(view a, view b) { return a.starts_with(b); } };
-struct ends_with { static std::uint8_t of(view a, view b) { return a.ends_with(b); } };
-struct contains { static std::uint8_t of(view a, view b) { return a.find(b) != view::npos; } };
-struct find { static std::uint64_t of(view a, view b) { return a.find(b); } };
-struct rfind { static std::uint64_t of(view a, view b) { return a.rfind(b); } };
-
-void concat(void* to, const void* a, const void* b, const void*, const std::uint8_t* active, std::size_t n, text_heap& heap) {
+void concat(void* to, void*, const void* a, const void* b, const void*, const std::uint8_t* active, std::size_t n, text_heap& heap) {
   view* t = static_cast<view*>(to);
   const view* x = static_cast<const view*>(a);
   const view* y = static_cast<const view*>(b);
@@ -70,59 +52,61 @@ void concat(void* to, const void* a, const void* b, const void*, const std::uint
   });
 }
 
-void substr(void* to, const void* a, const void* b, const void* c, const std::uint8_t* active, std::size_t n, text_heap&) {
-  view* t = static_cast<view*>(to);
-  const view* x = static_cast<const view*>(a);
-  const auto* at = static_cast<const std::uint64_t*>(b);
-  const auto* count = static_cast<const std::uint64_t*>(c);
-  each_active(active, n, [&](std::size_t i) {
-    if (at[i] > x[i].size()) throw std::out_of_range("substr: the start lies behind the string's end");
-    t[i] = x[i].substr(at[i], count ? count[i] : view::npos);
-  });
+// A function's result as the value of lane i. Views show arguments, which live as long as the batch.
+template <class R> void put(R r, void* to, void*, std::size_t i, text_heap&) { static_cast<R*>(to)[i] = r; }
+void put(const std::string& r, void* to, void*, std::size_t i, text_heap& heap) {
+  char* p = heap.take(r.size());
+  std::copy(r.begin(), r.end(), p);
+  static_cast<view*>(to)[i] = view(p, r.size());
+}
+template <class R> void put(const std::optional<R>& r, void* to, void* has, std::size_t i, text_heap& heap) {
+  static_cast<bool*>(has)[i] = r.has_value();
+  put(r ? *r : R{}, to, nullptr, i, heap);
+}
+void put(std::vector<std::string> r, void* to, void*, std::size_t i, text_heap& heap) {
+  static_cast<const void**>(to)[i] = heap.keep(std::move(r));
 }
 
-template <bool Upper>
-void change_case(void* to, const void* a, const void*, const void*, const std::uint8_t* active, std::size_t n, text_heap& heap) {
-  view* t = static_cast<view*>(to);
-  const view* x = static_cast<const view*>(a);
-  each_active(active, n, [&](std::size_t i) {
-    char* p = heap.take(x[i].size());
-    std::transform(x[i].begin(), x[i].end(), p, [](char c) {  // ASCII only: the same in every locale and on the GPU
-      if constexpr (Upper) return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-      else return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    t[i] = view(p, x[i].size());
-  });
+// F: a function of query/strings.hpp.
+template <class F>
+void run_function(void* to, void* has, const void* a, const void* b, const void* c, const std::uint8_t* active, std::size_t n,
+                  text_heap& heap) {
+  const void* const from[] = {a, b, c};
+  const auto each = [&]<class R, class... A, std::size_t... P>(R (*)(A...), std::index_sequence<P...>) {
+    each_active(active, n, [&](std::size_t i) { put(F::native(static_cast<const A*>(from[P])[i]...), to, has, i, heap); });
+  };
+  [&]<class R, class... A>(R (*native)(A...)) { each(native, std::index_sequence_for<A...>()); }(&F::native);
 }
-
-struct entry {
-  std::string_view name;
-  text_function what;
-};
-constexpr ir::kind b = ir::kind::boolean, u = ir::kind::u64, s = ir::kind::string;
-constexpr entry entries[] = {
-    {"size", {ask1<size_of>, u, "t"}},
-    {"length", {ask1<size_of>, u, "t"}},
-    {"empty", {ask1<is_empty>, b, "t"}},
-    {"starts_with", {ask2<starts_with>, b, "tt"}},
-    {"ends_with", {ask2<ends_with>, b, "tt"}},
-    {"contains", {ask2<contains>, b, "tt"}},
-    {"find", {ask2<find>, u, "tt"}},
-    {"rfind", {ask2<rfind>, u, "tt"}},
-    {"concat", {concat, s, "tt", false}},
-    {"substr", {substr, s, "tuu", false}},
-    {"to_lower", {change_case<false>, s, "t", false}},
-    {"to_upper", {change_case<true>, s, "t", false}},
-};
+template <class F> constexpr text_function entry() {
+  return []<class R, class... A>(R (*)(A...)) {
+    using Out = detail::stored_t<R>;
+    constexpr auto kind = []<class X>(std::type_identity<X>) { return ir::kind_of<detail::stored_t<X>>(); };
+    return text_function{F::name, run_function<F>, ir::kind_of<Out>(), sizeof...(A), {kind(std::type_identity<A>())...}};
+  }(&F::native);
+}
+template <class... F> constexpr std::array<text_function, sizeof...(F)> entries() { return {entry<F>()...}; }
 
 }  // namespace
 
-text_function text_call(std::string_view name) {
-  for (const entry& e : entries)
-    if (e.name == name) return e.what;
-  return {};
+const text_function* text_call(const ir::node* n) {
+  using namespace detail;
+  static constexpr auto all =
+      entries<length_fn, substring_fn, lower_fn, upper_fn, trim_fn, trim_start_fn, trim_end_fn, replace_fn, split_fn, like_fn, matches_fn,
+              regex_replace_fn, regex_extract_fn, find_fn, starts_with_fn, ends_with_fn, contains_fn, substr_fn, to_lower_fn, to_upper_fn,
+              number_text_fn<bool>, number_text_fn<std::int64_t>, number_text_fn<std::uint64_t>, number_text_fn<float>,
+              number_text_fn<double>, parse_fn<std::int8_t>, parse_fn<std::int16_t>, parse_fn<std::int32_t>, parse_fn<std::int64_t>,
+              parse_fn<std::uint8_t>, parse_fn<std::uint16_t>, parse_fn<std::uint32_t>, parse_fn<std::uint64_t>, parse_fn<float>,
+              parse_fn<double>>();
+  const auto takes = [&](const text_function& f) {
+    return f.name == n->text && f.arguments == n->kids.size() &&
+           std::equal(n->kids.begin(), n->kids.end(), f.takes.begin(), [](const ir::node* k, ir::kind t) { return k->type->k == t; });
+  };
+  const auto found = std::find_if(all.begin(), all.end(), takes);
+  return found == all.end() || n->bits ? nullptr : &*found;  // bits: a device function of the user's
 }
 
+text_kernel text_size() { return size; }
+text_kernel text_concatenation() { return concat; }
 text_kernel text_comparison(ir::op what) {
   using ir::op;
   switch (what) {

@@ -130,7 +130,7 @@ value compiler::lower_size(const node* n) {
   instruction i;
   if (of.type->k == kind::string) {
     i.run = instructions::text;
-    i.with.text = text_call("size").run;
+    i.with.text = text_size();
     i.a = full(column(of));
   } else if (of.type->k == kind::list) {
     i.run = instructions::list_size;
@@ -174,7 +174,7 @@ value compiler::arithmetic(op what, const ir::type* t, const value& a, const val
   if (t->k == kind::string) {
     instruction i;
     i.run = instructions::text;
-    i.with.text = text_call("concat").run;
+    i.with.text = text_concatenation();
     i.a = full(column(a));
     i.b = full(column(b));
     return column_value(t, emit(i, sizeof(std::string_view)));

@@ -89,29 +89,28 @@ value compiler::lower_call(const node* n) {
     i.index = narrowing_of_call(n, *part);
     return column_value(n->type, emit(i, n->type->size));
   }
+  if (const text_function* const text = text_call(n)) return call_text(n, *text);
   const kind k = n->kids[0]->type->k;
-  if (k == kind::string) return call_text(n);
   if (k == kind::array) return call_array(n);
   if (ir::is_arithmetic(k)) return call_number(n);
   unknown(n);
 }
 
-value compiler::call_text(const node* n) {
-  const text_function f = text_call(n->text);
-  const bool open_end = n->text == "substr" && n->kids.size() == 2;
-  if (!f.run || (n->kids.size() != f.takes.size() && !open_end)) unknown(n);
+value compiler::call_text(const node* n, const text_function& f) {
   instruction i;
   i.run = instructions::text;
   i.with.text = f.run;
   reg* const operands[] = {&i.a, &i.b, &i.c};
-  for (std::size_t p = 0; p < n->kids.size(); ++p) {
-    const value& v = value_of(n->kids[p]);
-    if (f.takes[p] == 't' && v.type->k != kind::string) unknown(n);
-    *operands[p] = full(column(f.takes[p] == 't' ? v : convert(v, ir::describe<std::uint64_t>())));
-  }
-  const std::size_t width = f.gives == kind::string ? sizeof(std::string_view) : f.gives == kind::u64 ? 8 : 1;
-  const ir::type* t = f.gives == kind::string ? n->type : f.gives == kind::u64 ? ir::describe<std::uint64_t>() : ir::describe<bool>();
-  return convert(column_value(t, emit(i, width)), n->type);
+  for (std::size_t p = 0; p < n->kids.size(); ++p) *operands[p] = full(column(value_of(n->kids[p])));
+  const bool optional = f.gives == kind::optional;
+  const ir::type* const t = optional ? n->type->element : n->type;
+  const std::size_t width = t->k == kind::string ? sizeof(std::string_view) : t->k == kind::list ? sizeof(void*) : t->size;
+  if (!optional) return column_value(t, emit(i, width));
+  value o;
+  o.f = value::form::parts;
+  i.index = new_register(1);
+  o.parts = {column_value(ir::describe<bool>(), i.index), column_value(t, emit(i, width))};
+  return o;
 }
 
 // The same sums, in the same order, over parts that lie in registers.

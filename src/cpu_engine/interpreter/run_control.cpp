@@ -204,7 +204,7 @@ void narrow(frame& f, const instruction& i) {
   }
 }
 void text(frame& f, const instruction& i) {
-  i.with.text(f.operand(i.to), f.operand(i.a), f.operand(i.b), f.operand(i.c), f.mask(), f.count(), f.heap);
+  i.with.text(f.operand(i.to), f.operand(i.index), f.operand(i.a), f.operand(i.b), f.operand(i.c), f.mask(), f.count(), f.heap);
 }
 
 void array(frame& f, const instruction& i) {

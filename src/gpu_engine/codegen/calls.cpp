@@ -91,7 +91,11 @@ std::string expressions::call_text(const node* n) {
   const auto result = [&](const std::string& text, const ir::type* t) { return define(n->type, converted(text, t, n->type)); };
   const ir::type *flag = ir::describe<bool>(), *number = ir::describe<std::uint64_t>();
   if (n->kids.size() == 1) {
-    if (f == "size" || f == "length") return result(a + ".size", number);
+    if (f == "size") return result(a + ".size", number);
+    if (f == "length") {
+      loops_ = true;  // over its characters
+      return result("length(" + a + ")", number);
+    }
     if (f == "empty") return result("(" + a + ".size == 0)", flag);
   }
   if (n->kids.size() == 2 && n->kids[1]->type->k == kind::string) {

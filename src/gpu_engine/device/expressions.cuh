@@ -213,6 +213,12 @@ __device__ inline bool equal(const text& a, const text& b) {
 __device__ __forceinline__ bool less(const text& a, const text& b) { return compare(a, b) < 0; }
 __device__ inline bool starts_with(const text& a, const text& b) { return b.size <= a.size && compare({a.at, b.size}, b) == 0; }
 __device__ inline bool ends_with(const text& a, const text& b) { return b.size <= a.size && compare({a.at + (a.size - b.size), b.size}, b) == 0; }
+// Code points, as query::length counts them.
+__device__ inline u64 length(const text& a) {
+  u64 n = a.size != 0;
+  for (u64 i = 1; i < a.size; ++i) n += (u8(a.at[i]) & 0xC0) != 0x80;
+  return n;
+}
 __device__ inline u64 find(const text& a, const text& b) {
   for (u64 i = 0; b.size <= a.size && i <= a.size - b.size; ++i)
     if (compare({a.at + i, b.size}, b) == 0) return i;

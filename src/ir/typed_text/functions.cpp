@@ -4,12 +4,18 @@
 
 #include "ir/typed_text/numbers.hpp"
 #include "ir/typed_text/operands.hpp"
+#include "query/errors.hpp"
+#include "query/strings.hpp"
 
 namespace query::ir::typed_text {
 
 namespace {
 
-enum class takes : std::uint8_t { floating, two_floating, number, numbers, classified, string, strings, size, optionals, choice };
+enum class takes : std::uint8_t {
+  floating, two_floating, number, numbers, classified,
+  string, characters, strings, three_strings, size, length,  // characters: a string, and which of its characters it is about
+  optionals, choice
+};
 struct function {
   std::string_view name;     // in texts
   std::string_view as;       // in the expression
@@ -38,15 +44,20 @@ constexpr std::array functions = {
     function{"isinf", "isinf", takes::classified},
     function{"isnan", "isnan", takes::classified},
     function{"least", "min", takes::numbers},
-    function{"length", "size", takes::size},
+    function{"length", "length", takes::length},
     function{"log", "log", takes::floating},
     function{"log10", "log10", takes::floating},
     function{"log2", "log2", takes::floating},
-    function{"lower", "to_lower", takes::string},
+    function{"lower", "lower", takes::string},
+    function{"ltrim", "trim_start", takes::characters},
+    function{"matches", "matches", takes::strings},
     function{"max", "max", takes::numbers},
     function{"min", "min", takes::numbers},
     function{"pow", "pow", takes::two_floating},
+    function{"regex_replace", "regex_replace", takes::three_strings},
+    function{"replace", "replace", takes::three_strings},
     function{"round", "round", takes::floating},
+    function{"rtrim", "trim_end", takes::characters},
     function{"sin", "sin", takes::floating},
     function{"size", "size", takes::size},
     function{"sqrt", "sqrt", takes::floating},
@@ -54,8 +65,11 @@ constexpr std::array functions = {
     function{"tan", "tan", takes::floating},
     function{"to_lower", "to_lower", takes::string},
     function{"to_upper", "to_upper", takes::string},
+    function{"trim", "trim", takes::characters},
+    function{"trim_end", "trim_end", takes::characters},
+    function{"trim_start", "trim_start", takes::characters},
     function{"trunc", "trunc", takes::floating},
-    function{"upper", "to_upper", takes::string},
+    function{"upper", "upper", takes::string},
 };
 
 std::string lower_case(std::string_view s) {
@@ -67,6 +81,16 @@ std::string lower_case(std::string_view s) {
 
 const type* floating_type(const type* t) { return t->k == kind::f32 ? t : describe<double>(); }
 
+// Texts are checked when they are read.
+void check_regex(const operand& regex) {
+  if (!regex.is_literal()) return;
+  try {
+    detail::matches_fn::native("", regex.value->text);
+  } catch (const query::user_error& e) {
+    throw fault{regex.at, regex.end - regex.at, e.what()};
+  }
+}
+
 // How many arguments a function has, at least and at most; 0: any number.
 struct arity {
   std::size_t least, most;
@@ -75,6 +99,8 @@ arity arity_of(takes t) {
   switch (t) {
     case takes::two_floating:
     case takes::strings: return {2, 2};
+    case takes::characters: return {1, 2};
+    case takes::three_strings: return {3, 3};
     case takes::numbers:
     case takes::optionals: return {2, 0};
     case takes::choice: return {3, 3};
@@ -98,8 +124,9 @@ operand maker::called(std::string_view name, std::vector<operand> arguments, std
   const auto [least, most] = arity_of(f->what);
   if (arguments.size() < least || (most && arguments.size() > most))
     throw fault{at, length,
-                "`" + std::string(f->name) + "` takes " + std::to_string(least) + (most ? "" : " or more") +
-                    (least == 1 ? " argument" : " arguments") + ", and here are " + std::to_string(arguments.size())};
+                "`" + std::string(f->name) + "` takes " + std::to_string(least) +
+                    (most == least ? "" : most ? " or " + std::to_string(most) : " or more") +
+                    (most == 1 ? " argument" : " arguments") + ", and here are " + std::to_string(arguments.size())};
   for (operand& x : arguments) {
     if (f->what != takes::choice) x = plain(x);
     need_value(x);
@@ -109,13 +136,14 @@ operand maker::called(std::string_view name, std::vector<operand> arguments, std
   const type* const first = arguments[0].value->type;
   operand made;
   made.depth = 0;
-  if (f->what == takes::string || f->what == takes::strings || f->what == takes::size) {
-    if (f->what == takes::size && first->k == kind::list) {
-      made.value = arena_->put(op::size, describe<std::size_t>(), {arguments[0].value});
-    } else {
-      const type* const t = f->what == takes::string ? describe<std::string>() : describe<bool>();
-      made = call_of_strings(f->as, f->what == takes::size ? describe<std::size_t>() : t, arguments);
-    }
+  if (f->what == takes::size || f->what == takes::length) {
+    if (first->k == kind::list) made.value = arena_->put(op::size, describe<std::size_t>(), {arguments[0].value});
+    else made = call_of_strings(f->as, describe<std::size_t>(), arguments);
+  } else if (f->what >= takes::string && f->what <= takes::three_strings) {
+    if (f->what == takes::characters && arguments.size() == 1)
+      arguments.push_back(literal(describe<std::string>(), 0, std::string(detail::white_space)));
+    made = call_of_strings(f->as, f->what == takes::strings ? describe<bool>() : describe<std::string>(), arguments);
+    if (f->as == detail::matches_fn::name || f->as == detail::regex_replace_fn::name) check_regex(arguments[1]);
   } else {
     for (const operand& x : arguments)
       if (!is_number(x.value->type))

@@ -393,13 +393,14 @@ operand maker::like(const operand& given, const operand& pattern, std::size_t at
     throw fault{x.at, x.end - x.at, "like takes a string, and this is " + described(x.value->type)};
   if (!pattern.is_literal() || pattern.value->type->k != kind::string)
     throw fault{pattern.at, pattern.end - pattern.at, "like takes a pattern in quotes: 'a%', '%a', '%a%'"};
-  std::string_view p = pattern.value->text;
-  if (p.find('_') != p.npos) throw fault{pattern.at, pattern.end - pattern.at, "_ in patterns is not known; only % for any characters"};
+  const std::string_view p = pattern.value->text;
   const auto test = [&](const char* name, std::string_view s) {
     return arena_->put(op::call, describe<bool>(), {x.value, literal(describe<std::string>(), 0, std::string(s)).value}, 0, 0, name);
   };
   const node* condition = nullptr;
-  if (const std::size_t first = p.find('%'); first == p.npos) {
+  if (p.find('_') != p.npos) {
+    condition = test("like", p);
+  } else if (const std::size_t first = p.find('%'); first == p.npos) {
     condition = arena_->put(op::eq, describe<bool>(), {x.value, pattern.value});
   } else {
     const std::size_t last = p.rfind('%');
@@ -407,9 +408,10 @@ operand maker::like(const operand& given, const operand& pattern, std::size_t at
     std::string_view middle = p.substr(first, last - first);
     while (!middle.empty() && middle.front() == '%') middle.remove_prefix(1);
     while (!middle.empty() && middle.back() == '%') middle.remove_suffix(1);
-    if (middle.find('%') != middle.npos || (!middle.empty() && (!before.empty() || !after.empty())))
-      throw fault{pattern.at, pattern.end - pattern.at,
-                  "such patterns are not known: 'a%', '%a', '%a%' and 'a%b' are; combine them with `and`"};
+    if (middle.find('%') != middle.npos || (!middle.empty() && (!before.empty() || !after.empty()))) {
+      condition = test("like", p);
+      return tested(condition, x.present, x, operand{.at = at, .end = pattern.end});
+    }
     if (!middle.empty()) condition = test("contains", middle);
     if (!before.empty()) condition = test("starts_with", before);
     if (!after.empty()) condition = both(condition, test("ends_with", after));
