@@ -50,10 +50,74 @@ void put_short_text(const std::string& s, text* to) {
   std::memcpy(static_cast<void*>(to), words, sizeof words);
 }
 
+void gather_texts(const column& c, std::size_t k, text* to, text_pages& pages) {
+  if (c.select)
+    for (std::size_t i = 0; i < std::min(k, 2 * distance); ++i) __builtin_prefetch(value_at(c, i));
+  for (std::size_t i = 0; i < k; ++i) {
+    if (c.select && i + 2 * distance < k) __builtin_prefetch(value_at(c, i + 2 * distance));
+    // Its characters: on the heap, or in another cache line of the string itself.
+    if (c.select && i + distance < k) __builtin_prefetch(reinterpret_cast<const std::string*>(value_at(c, i + distance))->data());
+    const std::string& s = *reinterpret_cast<const std::string*>(value_at(c, i));
+    if (s.size() <= text::inline_size) put_short_text(s, to + i);
+    else ::new (static_cast<void*>(to + i)) text(std::string_view(pages.keep(s), s.size()));
+  }
+}
+
+// Strings of rows that lie far apart, as those of groups whose rows were partitioned: nearly each string of a batch is in another page, and
+// other batches read the strings between them. Here, all batches read one window of rows after the other, so that the processor looks up
+// each page once. (Manegold, Boncz, Nes, Kersten, Cache-Conscious Radix-Decluster Projections, VLDB 2004.)
+class scattered_texts {
+ public:
+  struct some {
+    column from;  // a selection in ascending order, which stays
+    std::size_t n;
+    text* to;
+  };
+  static bool are(const column& c, std::size_t n) {
+    constexpr std::size_t least = 16, most = 512;  // rows apart, on average
+    if (!c.select || c.optional || !n || c.select[n - 1] < c.select[0]) return false;
+    const std::size_t apart = (c.select[n - 1] - c.select[0]) / n;
+    return apart >= least && apart <= most && std::is_sorted(c.select, c.select + n);
+  }
+
+  void take(std::vector<some> more) { all_.insert(all_.end(), more.begin(), more.end()); }
+  // Returns what long texts lie in.
+  std::vector<text_pages> gather(runtime::run_context& context) const {
+    std::map<std::pair<std::size_t, std::size_t>, std::vector<const some*>> windows;  // by the column's offset in the row, and number
+    for (const some& s : all_)
+      for (std::size_t w = s.from.select[0] / rows; w <= s.from.select[s.n - 1] / rows; ++w)
+        windows[{s.from.offset, w}].push_back(&s);
+    std::vector<std::pair<std::size_t, const std::vector<const some*>*>> tasks;  // the first row of a window, and who reads it
+    for (const auto& [place, readers] : windows) tasks.emplace_back(place.second * rows, &readers);
+    std::vector<text_pages> pages;
+    for (std::size_t t = 0; t < tasks.size(); ++t) pages.emplace_back(context.pool);
+    context.scheduler.for_each(
+        tasks.size(),
+        [&](std::size_t t) {
+          for (const some* s : *tasks[t].second) {
+            const std::uint32_t* const numbers = s->from.select;
+            const auto at = [&](std::size_t row) {
+              return static_cast<std::size_t>(std::lower_bound(numbers, numbers + s->n, row) - numbers);
+            };
+            const std::size_t first = at(tasks[t].first), end = at(tasks[t].first + rows);
+            gather_texts(part_of(s->from, first), end - first, s->to + first, pages[t]);
+          }
+        },
+        context.cancel);
+    return pages;
+  }
+
+ private:
+  static constexpr std::size_t rows = std::size_t{1} << 15;  // of a window: a megabyte of strings
+  std::vector<some> all_;
+};
+
 // One chunk that is being filled.
 class chunk_memory {
  public:
-  chunk_memory(const ir::type* row, std::size_t capacity, runtime::buffer_pool& pool) : row_(row), capacity_(capacity), texts_(pool) {
+  // scattered: takes strings that will be gathered later; null: the rows of batches do not stay.
+  chunk_memory(const ir::type* row, std::size_t capacity, runtime::buffer_pool& pool, std::vector<scattered_texts::some>* scattered)
+      : row_(row), capacity_(capacity), texts_(pool), scattered_(scattered) {
     for (const ir::field& f : row->field_list)
       columns_.push_back(pool.allocate(runtime::buffer_pool::checked_bytes(capacity, width(f.of))));
   }
@@ -123,45 +187,46 @@ class chunk_memory {
     }
   }
   void append_texts(const column& c, std::size_t k, text* to) {
-    for (std::size_t i = 0; i < k; ++i) {
-      if (c.select && i + 2 * distance < k) __builtin_prefetch(value_at(c, i + 2 * distance));
-      // Its characters: on the heap, or in another cache line of the string itself.
-      if (c.select && i + distance < k) __builtin_prefetch(reinterpret_cast<const std::string*>(value_at(c, i + distance))->data());
-      const std::string& s = *reinterpret_cast<const std::string*>(value_at(c, i));
-      if (s.size() <= text::inline_size) put_short_text(s, to + i);
-      else ::new (static_cast<void*>(to + i)) text(std::string_view(texts_.keep(s), s.size()));
-    }
+    if (scattered_ && scattered_texts::are(c, k)) scattered_->push_back({c, k, to});
+    else gather_texts(c, k, to, texts_);
   }
 
   const ir::type* row_;
   std::size_t capacity_, n_ = 0, alive_ = 0;
   std::vector<runtime::buffer> columns_;
   text_pages texts_;
+  std::vector<scattered_texts::some>* scattered_;
 };
 
 // Rows of one part, in chunks.
 class chunk_sink final : public column_sink {
  public:
-  chunk_sink(const planner::column_schema& schema, const ir::type* row, std::size_t expected, runtime::buffer_pool& pool)
-      : schema_(&schema), row_(row), capacity_(std::clamp(expected, column_batch_rows, chunk_rows)), pool_(&pool) {
+  // stays: what batches select, and their selections.
+  chunk_sink(const planner::column_schema& schema, const ir::type* row, std::size_t expected, bool stays, runtime::buffer_pool& pool)
+      : schema_(&schema), row_(row), capacity_(std::clamp(expected, column_batch_rows, chunk_rows)), stays_(stays), pool_(&pool) {
     for (const ir::field& f : row->field_list)
       capacity_ = std::clamp<std::size_t>(most_column_bytes / std::max<std::size_t>(f.of->size, 1), 1, capacity_);
   }
   void push(const column_batch& b) override {
     for (std::size_t from = 0; from < b.n;) {
-      if (chunks_.empty() || chunks_.back()->room() == 0) chunks_.push_back(std::make_unique<chunk_memory>(row_, capacity_, *pool_));
+      if (chunks_.empty() || chunks_.back()->room() == 0) add_chunk();
       const std::size_t k = std::min(chunks_.back()->room(), b.n - from);
       chunks_.back()->append(*schema_, b.columns, from, k);
       from += k;
     }
   }
   std::vector<std::unique_ptr<chunk_memory>> take() { return std::move(chunks_); }
+  std::vector<scattered_texts::some> take_scattered() { return std::move(scattered_); }
 
  private:
+  void add_chunk() { chunks_.push_back(std::make_unique<chunk_memory>(row_, capacity_, *pool_, stays_ ? &scattered_ : nullptr)); }
+
   const planner::column_schema* schema_;
   const ir::type* row_;
   std::size_t capacity_;
+  bool stays_;
   runtime::buffer_pool* pool_;
+  std::vector<scattered_texts::some> scattered_;
   std::vector<std::unique_ptr<chunk_memory>> chunks_;
 };
 
@@ -268,15 +333,24 @@ detail::chunk_list collect_columns(const planner::branch& b, const std::vector<p
   const planner::column_schema& schema = p->columns() ? *p->columns() : records;
   const auto source_rows = p->source_rows();
   const std::size_t expected = source_rows ? static_cast<std::size_t>(std::min<std::uint64_t>(*source_rows, chunk_rows)) : 0;
-  auto parts = run_parts<chunk_sink>(*p, [&] { return std::make_unique<chunk_sink>(schema, p->row(), expected, context.pool); });
+  const bool stays = p->list_as_it_is() != nullptr;
+  auto parts = run_parts<chunk_sink>(*p, [&] { return std::make_unique<chunk_sink>(schema, p->row(), expected, stays, context.pool); });
   detail::chunk_list all;
-  auto kept = std::make_shared<std::vector<std::unique_ptr<chunk_memory>>>();
-  for (auto& [index, sink] : parts)
+  struct result_memory {
+    std::vector<std::unique_ptr<chunk_memory>> chunks;
+    std::vector<text_pages> texts;
+  };
+  auto kept = std::make_shared<result_memory>();
+  scattered_texts scattered;
+  for (auto& [index, sink] : parts) {
+    scattered.take(sink->take_scattered());
     for (auto& c : sink->take()) {
       all.chunks.push_back(c->chunk());
       all.rows += all.chunks.back().n;
-      kept->push_back(std::move(c));
+      kept->chunks.push_back(std::move(c));
     }
+  }
+  kept->texts = scattered.gather(context);
   all.owner = std::move(kept);
   return all;
 }

@@ -48,6 +48,11 @@ class key_table {
       if (t.packed_) at = t.packed_->places_of(of.keys, of.first);
     }
     bool ambiguous(std::size_t i) const { return key_words::ambiguous(table.form_, words[i]); }
+    std::size_t ambiguous() const {  // how many
+      std::size_t n = 0;
+      for (std::size_t i = 0; table.form_ >= form::string && i < b.n; ++i) n += ambiguous(i);
+      return n;
+    }
     bool equal(std::uint32_t id, std::size_t i) const {
       if (!ambiguous(i)) return true;
       if (table.packed_ && table.packed_->has(id)) return table.packed_->equal(id, at, i);
@@ -102,14 +107,24 @@ class key_table {
       while (words_.encode(form_, b.keys, b.first, b.n, encoded, nullptr, b.marks.hashes) != 0) widen(b);
     wide_.make_room(b.n);
     const compared keys(*this, b, words, before, added);
-    ahead_of_tagged(keys, [&](std::size_t i, std::uint64_t h) {
+    const auto find_or_insert = [&](std::size_t i, std::uint64_t h) {
       const std::uint32_t id = wide_.find_or_insert(words[i], h, keys.with(i));
       if (id == size_ && packed_) {
         if (keys.ambiguous(i)) packed_->add(keys.at, i);
         else packed_->skip();
       }
       note(id, i);
-    });
+    };
+    const std::size_t ambiguous = keys.ambiguous();
+    if (!ambiguous && wide_.size()) {
+      std::uint64_t hashes[block_keys];
+      std::uint32_t others[block_keys];
+      for (std::size_t i = 0; i < b.n; ++i) hashes[i] = tagged_table::hash(words[i]);
+      const std::size_t count = wide_.find_at_once(words, hashes, b.n, ids, others);
+      for (std::size_t i = 0; i < count; ++i) find_or_insert(others[i], hashes[others[i]]);
+    } else {
+      ahead_of_tagged(keys, ambiguous, find_or_insert);
+    }
     added_count = size_ - before;
   }
 
@@ -131,7 +146,7 @@ class key_table {
       wide_word words[block_keys];
       misfits = words_.encode(form_, b.keys, b.first, b.n, words, misfit, b.marks.hashes);
       const compared keys(*this, b, words, size_);
-      ahead_of_tagged(keys, [&](std::size_t i, std::uint64_t h) { ids[i] = wide_.find(words[i], h, keys.with(i)); });
+      ahead_of_tagged(keys, keys.ambiguous(), [&](std::size_t i, std::uint64_t h) { ids[i] = wide_.find(words[i], h, keys.with(i)); });
     }
     if (misfits != 0)
       for (std::size_t i = 0; i < b.n; ++i)
@@ -205,10 +220,9 @@ class key_table {
     }
   }
   // The same of words whose keys may have to be compared.
-  template <class Visit> void ahead_of_tagged(const compared& keys, const Visit& visit) const {
+  template <class Visit> void ahead_of_tagged(const compared& keys, std::size_t ambiguous, const Visit& visit) const {
     const std::size_t n = keys.b.n;
-    std::size_t compared = 0;
-    for (std::size_t i = 0; packed_ && i < n; ++i) compared += keys.ambiguous(i);
+    const bool compared = packed_ && ambiguous;
     if (!wide_.size() || (!compared && !wide_.large())) {  // one that is searched may have no slots
       for (std::size_t i = 0; i < n; ++i) visit(i, tagged_table::hash(keys.words[i]));
       return;
