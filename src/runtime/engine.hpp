@@ -111,6 +111,8 @@ class engine {
   virtual std::string refuses(const planner::vertex&) const { return {}; }
   // Null: what it accepts is its, whatever that costs.
   virtual const cost_model* costs() const { return nullptr; }
+  // All vertices have been placed, some of them here: for whoever watches.
+  virtual void placed(const planner::machine_graph&) const {}
   // Inputs are in the order of v.inputs, without their stages: the engine runs those too. Captured collections come from
   // context.bind(v.captures). Functions may be called with a vertex again after a failure.
   virtual std::unique_ptr<running_vertex> start(const planner::vertex& v, std::span<input_port* const> inputs, output_port& output,

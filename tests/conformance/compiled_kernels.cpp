@@ -1,6 +1,5 @@
 #include "conformance/compiled_kernels.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <mutex>
@@ -33,10 +32,6 @@ struct compiled_kernels::state {
   std::vector<std::string> fresh;
   std::set<std::string> left;
   std::vector<std::string> missed;
-  struct refusal {
-    const planner::vertex* whole = nullptr;
-    std::string told, front;  // what `left` says of it, if nothing else does; what it says where its front alone stays
-  } refused = {};
   std::optional<kernel_cache> kernels;
 };
 
@@ -56,6 +51,8 @@ class answered_rows final : public device_rows {
  private:
   query::detail::table here_;
 };
+
+const std::string not_there = "not on gpu: ";
 
 // What becomes of the rows decides which kernels there are: they may go through the device in blocks, or be shared by two.
 enum class form { whole, blocks, two_devices };
@@ -94,16 +91,13 @@ class compiled_kernels::answering final : public runtime::engine {
   int retries() const override { return 0; }
   runtime::verdict accepts(const planner::vertex& v) const override {
     runtime::verdict answer = gpu_->accepts(v);
-    // Of a part that is cut off where the whole was refused: taken, what stays is rows; refused, it is put back, and the whole has told.
-    const bool part = v.cut_off || std::any_of(v.inputs.begin(), v.inputs.end(), [](const auto& b) { return b.table && b.table->cut_off; });
-    if (v.folds) {
-      if (!answer) note("fold: " + answer.why);
-    } else if (!answer && v.accelerated && !part && answer.why != "nothing to compute") {
-      refuse(v, answer.why);
-    } else if (answer && part) {
-      cut(v);
-    }
+    if (v.folds && !answer) note("fold: " + answer.why);
     return answer;
+  }
+  void placed(const planner::machine_graph& g) const override {
+    for (const auto& v : g.vertices)
+      if (v->accelerated && v->engine == "cpu" && v->why.starts_with(not_there) && v->why != not_there + "nothing to compute")
+        note((v->node ? std::string(query::detail::name_of(v->node->what)) : "rows") + ": " + v->why.substr(not_there.size()));
   }
 
   class running final : public runtime::running_vertex {
@@ -167,18 +161,6 @@ class compiled_kernels::answering final : public runtime::engine {
   void note(std::string what) const {
     const std::lock_guard hold(state_.lock);
     state_.left.insert(std::move(what));
-  }
-  void refuse(const planner::vertex& v, const std::string& why) const {
-    const std::string verb = v.node ? std::string(query::detail::name_of(v.node->what)) : "rows";
-    const std::lock_guard hold(state_.lock);
-    const bool first = state_.left.insert(verb + ": " + why).second;
-    state_.refused = {&v, first ? verb + ": " + why : "", "rows: " + why};
-  }
-  void cut(const planner::vertex& v) const {
-    const std::lock_guard hold(state_.lock);
-    if (state_.refused.whole != &v) return;
-    state_.left.erase(state_.refused.told);
-    state_.left.insert(state_.refused.front);
   }
 
   state& state_;

@@ -169,6 +169,7 @@ void reconsider(const planner::machine_graph& g, const weighing& w) {
     o.v->engine = "cpu";
     o.v->why = "not on " + std::string(w.by().name()) + ": " + o.answer.why;
   }
+  w.by().placed(g);
 }
 
 // What comes before opaque functions may be worth the GPU by itself. Returns how many vertices were put before v.
