@@ -16,7 +16,7 @@
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/fixed_rates.hpp"
 #include "gpu_engine/gpu_engine.hpp"
-#include "gpu_engine/placement/placement.hpp"
+#include "gpu_engine/costs/gpu_costs.hpp"
 #include "gpu_rows.hpp"
 #include "planner/machine_graph.hpp"
 #include "runtime/session_state.hpp"
@@ -59,9 +59,13 @@ class measured {
     std::filesystem::remove_all(folder_);
     for (const bool weighs : {false, true}) {
       auto made = make_engine(device_, {std::size_t{1} << 29, 0}, kernels_);
-      placement_of(*made).kernels().keep_in(disk_cache(folder_), "driver double", kernels_);
-      if (weighs) placement_of(*made).by(eager());
-      (weighs ? weighing_ : forced_).state()->take_gpu(std::move(made));
+      costs_of(*made).kernels().keep_in(disk_cache(folder_), "driver double", kernels_);
+      query::runtime::session_state& session = *(weighs ? weighing_ : forced_).state();
+      if (weighs) {
+        costs_of(*made).by(eager());
+        session.cpu->expects([r = eager()] { return &r; });
+      }
+      session.take_gpu(std::move(made));
     }
   }
   ~measured() { std::filesystem::remove_all(folder_); }

@@ -1,5 +1,5 @@
 // What the CPU engine expects work to take.
-#include "runtime/cpu_costs.hpp"
+#include "cpu_engine/costs.hpp"
 
 #include <algorithm>
 #include <unordered_set>
@@ -91,7 +91,24 @@ std::optional<row_expressions> row_expressions_of(const planner::branch& b) {
   return e;
 }
 
-double cpu_seconds(const host_rates& r, const work& w) {
+double seconds_a_row(const host_rates& r, const row_expressions& e) {
+  return (e.plain + e.quotients * plain_a_quotient + e.roots * plain_a_root) * r.plain_operation + e.calls * r.call;
+}
+
+}  // namespace query::runtime
+
+namespace query::cpu {
+
+using namespace runtime;
+
+std::optional<double> cpu_costs::operations(const planner::branch& b) const {
+  const std::optional<row_expressions> e = row_expressions_of(b);
+  if (!e) return std::nullopt;
+  return seconds_a_row(*rates_(), *e) / rates_()->row[static_cast<std::size_t>(operation::row_wise)];
+}
+
+double cpu_costs::seconds(const work& w, const work_terms&) const {
+  const host_rates& r = *rates_();
   double s = r.start + w.one_thread / bytes_of_a_thread, memory = w.on_host / r.host_memory;
   for (const step& x : w.steps) {
     const bool collects = x.what == operation::collect;
@@ -105,15 +122,4 @@ double cpu_seconds(const host_rates& r, const work& w) {
   return s + memory;
 }
 
-double seconds_a_row(const host_rates& r, const row_expressions& e) {
-  return (e.plain + e.quotients * plain_a_quotient + e.roots * plain_a_root) * r.plain_operation + e.calls * r.call;
-}
-
-work with_expressions(const host_rates& r, work w, const row_expressions& e) {
-  const double one = r.row[static_cast<std::size_t>(operation::row_wise)];
-  for (step& s : w.steps)
-    if (s.what == operation::row_wise) s.operations = seconds_a_row(r, e) / one;
-  return w;
-}
-
-}  // namespace query::runtime
+}  // namespace query::cpu

@@ -4,6 +4,7 @@
 #include "cpu_engine/collected_columns.hpp"
 #include "cpu_engine/collected_rows.hpp"
 #include "cpu_engine/column_results.hpp"
+#include "cpu_engine/costs.hpp"
 #include "cpu_engine/exchange_pages.hpp"
 #include "cpu_engine/files.hpp"
 #include "cpu_engine/group_by.hpp"
@@ -73,7 +74,9 @@ struct finished_vertex final : runtime::running_vertex {
 class cpu_engine final : public runtime::local_engine {
  public:
   std::string_view name() const override { return "cpu"; }
-  runtime::verdict accepts(const planner::vertex&) const override { return {true, ""}; }
+  runtime::verdict accepts(const planner::vertex&) const override { return {true}; }
+  const runtime::cost_model* costs() const override { return costs_ ? &*costs_ : nullptr; }
+  void expects(std::function<const runtime::host_rates*()> rates) override { costs_.emplace(std::move(rates)); }
   // Inputs are read where they lie (context.tables, sources), not through the ports.
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
                                                  runtime::output_port& output, runtime::run_context& context) override {
@@ -180,6 +183,7 @@ class cpu_engine final : public runtime::local_engine {
 
  private:
   static inline char t_nothing = 0;
+  std::optional<cpu_costs> costs_;
 };
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "gpu_engine/vertex_run.hpp"
+#include "runtime/placement/row_counts.hpp"
 
 namespace query::gpu_engine {
 
-// Is its number of rows known, and each of them by its number?
-inline bool is_counted(const detail::logical& source) { return source.what == detail::verb::source_stream && source.count > 0; }
+using runtime::is_counted;
 
 // Is it a range whose numbers kernels may compute? Those of floating-point ranges are rounded from the first one.
 bool is_computed(const detail::logical& source);

@@ -6,6 +6,7 @@
 #include <query/errors.hpp>
 
 #include "gpu_engine/captured_rows.hpp"
+#include "gpu_engine/costs/gpu_costs.hpp"
 #include "gpu_engine/counted_rows.hpp"
 #include "gpu_engine/operators/aggregate_blocks.hpp"
 #include "gpu_engine/operators/kept_build.hpp"
@@ -14,15 +15,13 @@
 #include "gpu_engine/operators/operators.hpp"
 #include "gpu_engine/operators/whole_inputs.hpp"
 #include "gpu_engine/out_of_core/out_of_core.hpp"
-#include "gpu_engine/placement/placement.hpp"
-#include "gpu_engine/placement/together.hpp"
-#include "gpu_engine/placement/vertex_work.hpp"
 #include "gpu_engine/round_replay.hpp"
 #include "gpu_engine/several/several.hpp"
 #include "planner/orders.hpp"
 #include "runtime/divided_vertex.hpp"
 #include "runtime/engine_failure.hpp"
 #include "runtime/fold_states.hpp"
+#include "runtime/placement/vertex_work.hpp"
 
 namespace query::gpu_engine {
 
@@ -65,14 +64,6 @@ void check_source(const planner::branch& b, bool all_rows) {
 std::string no_form(verb what) {
   if (what == verb::source_file) return "files are read by the CPU";
   return std::string(detail::name_of(what)) + " has no form on the GPU yet";
-}
-
-// What f gives, computed when it is first wanted.
-template <class F> auto once(F f) {
-  return [f, known = std::make_shared<std::optional<decltype(f())>>()] {
-    if (!*known) known->emplace(f());
-    return **known;
-  };
 }
 
 // Under which address it was planned: a share of a divided vertex was planned as a whole.
@@ -238,7 +229,9 @@ class engine final : public runtime::engine {
   std::string_view name() const override { return "gpu"; }
   gpu_session& session() const { return *gpus_.first(); }
   gpu_set& gpus() const { return gpus_; }
-  query::gpu_engine::placement& placement() { return placement_; }
+  gpu_costs& known_costs() { return costs_; }
+  bool is_gpu() const override { return true; }
+  const runtime::cost_model* costs() const override { return costs_ ? &costs_ : nullptr; }
   int retries() const override { return 0; }  // a lack of memory has been answered with blocks
   void trim() noexcept override {
     try {
@@ -250,73 +243,54 @@ class engine final : public runtime::engine {
     }
   }
 
-  runtime::verdict accepts(const planner::vertex& v) const override {
-    if (const std::string why = gpus_.loss(); !why.empty()) return {false, std::string(runtime::gpu_was_lost) + why};
-    const bool demanded = planner::demands_gpu(v);
-    const std::size_t devices = v.accelerated ? planned_devices(v, gpus_) : 1;
-    const planner::branch* divided = devices == 1 && runtime::divisible(v) ? &v.inputs.front() : nullptr;
-    const auto amount = once([&v] { return work_of(v); });
-    runtime::verdict answer = weighed(demanded, devices, divided, &v, lie_of(v.inputs), amount, [&]() -> std::string {
-      if (!v.accelerated) return "not accelerated";
-      const whole_input_verb whole = whole_inputs(v);
-      if (v.limit != ~0ull && !whole.plan && !(v.node && v.node->what == verb::order_by)) return "only its first rows are wanted";
-      std::string few;
-      std::size_t small = 0;
+  std::string refuses(const planner::vertex& v) const override {
+    if (const std::string why = gpus_.loss(); !why.empty()) return std::string(runtime::gpu_was_lost) + why;
+    if (!v.accelerated) return "not accelerated";
+    std::string few;
+    std::size_t small = 0;
+    try {
+      const bool orders = v.node && v.node->what == verb::order_by;
+      if (v.limit != ~0ull && !orders && !whole_inputs(v).plan) return "only its first rows are wanted";
       for (const planner::branch& b : v.inputs) {
         check_source(b, needs_all_rows(v));
         const std::string why = too_few(b);
         few = why.empty() ? few : why;
         small += why.empty() ? 0 : 1;
       }
-      // In a loop few rows may be all that moves: that is weighed as a whole.
-      const bool of_rounds = !v.slots.empty() && placement_.known_rates();
-      if (small && small == v.inputs.size() && !demanded && !of_rounds && !busy(operations_in(v))) return few;
-      if (const auto costs = demanded ? std::nullopt : placement_.plainly_there(amount)) return costs->reason();
-      if (const auto texts = v.node ? made_texts::of(*v.node) : nullptr) {
-        for (const planner::branch& b : v.inputs) check_source(b, false);  // they lie side by side before strings are made of them
-        plan_with_texts(v, *texts);
-        return {};
-      }
-      if (whole.plan) {
-        whole.plan(v);
-        return {};
-      }
-      if (!v.inputs.empty()) plan_joins(v.inputs.front());
-      const planner::vertex w = behind_joins(v);
-      if (w.folds) {
-        plan_fold(w.inputs.front(), *w.folds);
-      } else if (!w.node) {
-        if (!in_parts(v.inputs.front()) || !w.inputs.front().stages.empty()) plan_collect(w);
-      } else if (v.node->what == verb::group_by || v.node->what == verb::aggregate)
-        plan_group_by(w);
-      else if (v.node->what == verb::order_by)
-        plan_order_by(w);
-      else if (v.node->what == verb::cached)
-        plan_cached(w);
-      else if (v.node->what == verb::apply)
-        plan_apply(w);
-      else
-        return no_form(v.node->what);
-      return {};
-    });
-    if (answer) answer.why += searches(v) + alone(devices, [&] { return why_on_one(v, gpus_); }) + trouble_of(verb_of(v));
+    } catch (const not_generated& e) {
+      return e.what();
+    }
+    // In a loop few rows may be all that moves: that is weighed as a whole.
+    const bool of_rounds = !v.slots.empty() && costs_.known(), all_small = small && small == v.inputs.size();
+    return all_small && !planner::demands_gpu(v) && !of_rounds && !busy(runtime::operations_in(v, &costs_)) ? few : "";
+  }
+  runtime::verdict accepts(const planner::vertex& v) const override {
+    if (const std::string why = refuses(v); !why.empty()) return {false, why};
+    runtime::verdict answer;
+    answer.devices = planned_devices(v, gpus_);
+    const kernel_source::witness generated;
+    try {
+      if (std::string why = plan(v); !why.empty()) return {false, std::move(why)};
+      answer.yes = true;
+      answer.why = gpus_.name(answer.devices);
+    } catch (const not_generated& e) {
+      return {false, e.what()};
+    }
+    // The same functions are other kernels where their rows lie in other columns.
+    costs_.kernels().planned(&v, generated.seen().empty() ? "" : generated.seen() + lie_of(v.inputs));
+    const std::string others = answer.devices > 1 ? "" : why_on_one(v, gpus_), trouble = gpus_.note_of(verb_of(v));
+    for (const std::string& note : {generated.captured(), search_of(v), others, trouble.empty() ? trouble : "in the last run " + trouble})
+      if (!note.empty()) answer.notes += "; " + note;
     return answer;
   }
 
   // What it compiles is known since it was asked.
-  void takes_again(const planner::vertex& v) override { placement_.kernels().planned(&v, {}); }
-  void begins(const planner::machine_graph& g) override {
-    for (const auto& v : g.vertices) placement_.kernels().begins(v.get());
-    placement_.kernels().begins(g.fold.get());
-  }
+  void takes_again(const planner::vertex& v) override { costs_.kernels().planned(&v, {}); }
   std::string lost() const override { return gpus_.loss(); }
-
-  std::vector<runtime::opinion> at_first_sight(const planner::machine_graph& g) const override { return not_worth_planning(g, placement_); }
-  std::vector<runtime::opinion> on_second_thoughts(const planner::machine_graph& g) const override { return together(g, placement_); }
 
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
                                                  runtime::output_port& output, runtime::run_context& context) override {
-    return std::make_unique<gpu_vertex>(gpus_, placement_.kernels(), v, output, context);
+    return std::make_unique<gpu_vertex>(gpus_, costs_.kernels(), v, output, context);
   }
   std::unique_ptr<runtime::round_repeater> repeater(const planner::vertex& loop, runtime::run_context& context,
                                                     std::string& why_not) override {
@@ -329,67 +303,51 @@ class engine final : public runtime::engine {
   }
 
  private:
-  // What explain() says of a session's other devices where one runs the vertex.
-  template <class Why> static std::string alone(std::size_t devices, Why why) {
-    if (devices > 1) return {};
-    const std::string text = why();
-    return text.empty() ? text : "; " + text;
-  }
-  // What explain() says of devices that failed in the last run.
-  std::string trouble_of(const detail::logical* verb) const {
-    const std::string note = gpus_.note_of(verb);
-    return note.empty() ? note : "; in the last run " + note;
+  // Throws not_generated, or says why not.
+  std::string plan(const planner::vertex& v) const {
+    const whole_input_verb whole = whole_inputs(v);
+    if (const auto texts = v.node ? made_texts::of(*v.node) : nullptr) {
+      for (const planner::branch& b : v.inputs) check_source(b, false);  // they lie side by side before strings are made of them
+      plan_with_texts(v, *texts);
+      return {};
+    }
+    if (whole.plan) {
+      whole.plan(v);
+      return {};
+    }
+    if (!v.inputs.empty()) plan_joins(v.inputs.front());
+    const planner::vertex w = behind_joins(v);
+    if (w.folds) {
+      plan_fold(w.inputs.front(), *w.folds);
+    } else if (!w.node) {
+      if (!in_parts(v.inputs.front()) || !w.inputs.front().stages.empty()) plan_collect(w);
+    } else if (v.node->what == verb::group_by || v.node->what == verb::aggregate)
+      plan_group_by(w);
+    else if (v.node->what == verb::order_by)
+      plan_order_by(w);
+    else if (v.node->what == verb::cached)
+      plan_cached(w);
+    else if (v.node->what == verb::apply)
+      plan_apply(w);
+    else
+      return no_form(v.node->what);
+    return {};
   }
   // What explain() says of the way in which a vertex looks for the nearest rows of a table.
-  static std::string searches(const planner::vertex& v) {
+  static std::string search_of(const planner::vertex& v) {
     const bool groups = v.node && v.node->what == verb::group_by;
     if (v.inputs.empty() || v.folds || (v.node && !groups)) return {};
     const planner::vertex w = behind_joins(v);
-    const std::string note = nearest_note(w.inputs.front(), groups ? w.node : nullptr);
-    return note.empty() ? note : "; " + note;
-  }
-  template <class Reason> runtime::verdict judged(std::size_t devices, Reason reason) const {
-    try {
-      const std::string why_not = reason();
-      if (!why_not.empty()) return {false, why_not};
-      return {true, gpus_.name(devices)};
-    } catch (const not_generated& e) {
-      return {false, e.what()};
-    }
-  }
-  // What could run here does where it costs less, or where the GPU is demanded.
-  template <class Amount, class Reason>
-  runtime::verdict weighed(bool demanded, std::size_t devices, const planner::branch* divisible, const void* what, const std::string& lie,
-                           Amount amount, Reason reason) const {
-    const kernel_source::witness generated;
-    runtime::verdict answer = judged(devices, reason);
-    if (!answer) return answer;
-    // The same functions are other kernels where their rows lie in other columns.
-    const std::string sources = generated.seen().empty() ? "" : generated.seen() + lie;
-    const std::string captured = generated.captured().empty() ? "" : "; " + generated.captured();
-    if (demanded) {
-      placement_.kernels().planned(what, sources);
-      answer.why += captured;
-      return answer;
-    }
-    const std::string device = answer.why;
-    const auto expressions = divisible ? row_expressions_of(*divisible) : std::nullopt;
-    if (const auto costs = placement_.weigh(what, sources, amount, devices, expressions, device)) {
-      answer.costs = costs->parts;
-      answer.expected = costs;
-      answer.why = (answer ? device + ": " : "") + costs->reason();
-    }
-    if (answer) answer.why += captured;
-    return answer;
+    return nearest_note(w.inputs.front(), groups ? w.node : nullptr);
   }
   // Few rows that take as long as many.
   bool busy(double operations) const {
     constexpr double operations_of_a_row = 64;
     return operations > operations_of_a_row * static_cast<double>(limits_.min_rows);
   }
-  static std::string lie_of(std::span<const planner::branch> inputs) {
+  std::string lie_of(std::span<const planner::branch> inputs) const {
     std::string lie;
-    for (const planner::branch& b : inputs) lie += b.table && b.table->engine == "gpu" ? " there" : " here";
+    for (const planner::branch& b : inputs) lie += b.table && b.table->engine == name() ? " there" : " here";
     return lie;
   }
   std::string too_few(const planner::branch& b) const {
@@ -400,12 +358,12 @@ class engine final : public runtime::engine {
 
   runtime::gpu_limits limits_;
   mutable gpu_set gpus_;  // opens its devices when they are first wanted
-  mutable query::gpu_engine::placement placement_;
+  mutable gpu_costs costs_;
 };
 
 }  // namespace
 
-placement& placement_of(runtime::engine& e) { return dynamic_cast<engine&>(e).placement(); }
+gpu_costs& costs_of(runtime::engine& e) { return dynamic_cast<engine&>(e).known_costs(); }
 
 gpu_session& session_of(runtime::engine& e) { return dynamic_cast<engine&>(e).session(); }
 

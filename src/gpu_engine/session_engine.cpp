@@ -1,13 +1,16 @@
 // The engine that a session gets: on the devices that it names, which are opened when they are first wanted, with the kernels of the
 // process.
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
+#include "gpu_engine/costs/calibration.hpp"
+#include "gpu_engine/costs/gpu_costs.hpp"
 #include "gpu_engine/device_lost.hpp"
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/gpu_engine.hpp"
-#include "gpu_engine/placement/calibration.hpp"
-#include "gpu_engine/placement/placement.hpp"
 #include "runtime/gpu_placement.hpp"
 
 namespace query::gpu_engine {
@@ -56,15 +59,22 @@ std::shared_ptr<engine> make_gpu_engine(const gpu_limits& limits, without_gpu& r
   }
   auto made = make_engine([wanted](std::size_t i) { return device::find(wanted[i].first, wanted[i].second); }, wanted.size(), limits,
                           process_kernels());
-  placement_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), session_of(*made).on().name(), process_kernels());
+  costs_of(*made).kernels().keep_in(disk_cache(disk_cache::default_folder()), session_of(*made).on().name(), process_kernels());
   return made;
 }
 
-void weigh_against_cpu(engine& gpu, scheduler& threads) {
+void weigh_against_cpu(engine& gpu, local_engine& cpu, scheduler& threads) {
   using namespace gpu_engine;
-  gpu_session& session = gpu_engine::session_of(gpu);
-  placement_of(gpu).by_measuring([&session, &threads] { return calibrated(session, threads, disk_cache(disk_cache::default_folder())); },
-                                 threads.concurrency());
+  struct measured {
+    std::once_flag once;
+    std::optional<rates> of_both;
+  };
+  const auto found = [&session = session_of(gpu), &threads, m = std::make_shared<measured>()]() -> const rates* {
+    std::call_once(m->once, [&] { m->of_both = calibrated(session, threads, disk_cache(disk_cache::default_folder())); });
+    return m->of_both ? &*m->of_both : nullptr;
+  };
+  costs_of(gpu).by_measuring(found);
+  cpu.expects(found);
 }
 
 }  // namespace query::runtime

@@ -6,7 +6,7 @@
 //   collect  <- [ that front | where (opaque) ]                  the front of a cut behind it, on the CPU
 //   group_by <- [ this front | where ]                           the rest, for another engine
 //
-// For placing vertices (src/runtime/placement.cpp): parts are offered to the engine that refused the vertex, and cuts made where it takes
+// For placing vertices (runtime/placement/place.cpp): parts are offered to the engine that refused the vertex, and cuts made where it takes
 // them; or as verbs are ordered to the GPU.
 #pragma once
 

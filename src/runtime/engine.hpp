@@ -1,4 +1,4 @@
-// An engine accepts vertices of the machine graph, runs them over ports, and says what they would cost.
+// An engine accepts vertices of the machine graph, runs them over ports, and says what work costs it.
 //
 // The CPU engine, the GPU engine and the cluster implement this; tests/engine_double proves that one in another process fits.
 //
@@ -18,6 +18,7 @@
 #include <query/detail/signal.hpp>
 
 #include "runtime/part_costs.hpp"
+#include "runtime/placement/cost_model.hpp"
 #include "runtime/run_context.hpp"
 
 namespace query::runtime {
@@ -49,29 +50,24 @@ class output_port {
   virtual void push(block b) = 0;
 };
 
-// The time that a vertex would take on the engine that was asked, and on the CPU engine in its place.
+// The time that a vertex would take on another engine, and on the CPU engine in its place.
 struct expected_costs {
   double there = 0, cpu = 0, to_compile = 0;  // seconds
-  std::optional<part_costs> parts = {};       // where rows may be divided, and nothing has to be compiled
   bool pays() const { return there + to_compile <= cpu; }
   // "12 ms here, 40 ms on the CPU", as the engine says that has it.
   std::string reason() const;
   operator planner::expected_seconds() const { return {there, cpu}; }
 };
 
-// True where the vertex can run here and is expected to cost no more than on the CPU.
+// Whether an engine can run a vertex; and, once both have been asked what it costs them (placement/weighing.hpp), whether it is to.
 struct verdict {
   bool yes = false;                            // it can
-  std::string why;                            // shown by explain()
-  std::optional<part_costs> costs = {};       // where it could run here and was weighed, whatever the answer: rows may be divided
+  std::string why = {};                       // shown by explain()
+  std::optional<part_costs> costs = {};       // where rows may be divided, and nothing has to be compiled
+  std::string notes = {};                     // shown behind the reason, where it runs here
+  std::size_t devices = 1;                    // that would share it
   std::optional<expected_costs> expected = {};  // where it was weighed, whatever the answer
   explicit operator bool() const { return yes && (!expected || expected->pays()); }
-};
-
-// About a vertex that was placed: not yes means that the CPU is to take it.
-struct opinion {
-  planner::vertex* v = nullptr;
-  verdict answer;
 };
 
 // A vertex that is running. Destroying it waits.
@@ -107,12 +103,16 @@ class engine {
  public:
   virtual ~engine() = default;
   virtual std::string_view name() const = 0;
+  // Do on(engine::gpu) and require_gpu() mean this one?
+  virtual bool is_gpu() const { return false; }
   // May this vertex run here? Asked by the planner, before any data is there. One that folds is asked about like others.
   virtual verdict accepts(const planner::vertex& v) const = 0;
-  // Before it is asked of vertices one by one: which of them it need not be asked of.
-  virtual std::vector<opinion> at_first_sight(const planner::machine_graph&) const { return {}; }
-  // When all vertices have been placed: what it says of some of them, seen together.
-  virtual std::vector<opinion> on_second_thoughts(const planner::machine_graph&) const { return {}; }
+  // A part of that answer which takes no time: why it may not. Asked before costs are; "": the whole answer may still be no.
+  virtual std::string refuses(const planner::vertex&) const { return {}; }
+  // Null: what it accepts is its, whatever that costs.
+  virtual const cost_model* costs() const { return nullptr; }
+  // All vertices have been placed, some of them here: for whoever watches.
+  virtual void placed(const planner::machine_graph&) const {}
   // Inputs are in the order of v.inputs, without their stages: the engine runs those too. Captured collections come from
   // context.bind(v.captures). Functions may be called with a vertex again after a failure.
   virtual std::unique_ptr<running_vertex> start(const planner::vertex& v, std::span<input_port* const> inputs, output_port& output,
@@ -120,8 +120,6 @@ class engine {
   // It took the same vertex in earlier runs of the query, and takes this one without being asked. Where a run finds that it cannot after
   // all, that is a resource_error as ever.
   virtual void takes_again(const planner::vertex&) {}
-  // The plan, which was made to be run and not to be shown, begins.
-  virtual void begins(const planner::machine_graph&) {}
   // Why it can run nothing more in this process; "": it can.
   virtual std::string lost() const { return {}; }
   // A loop (do_while) whose body and condition were placed here, or some of them: then it is not used. Null: the executor runs it vertex

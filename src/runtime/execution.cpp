@@ -59,10 +59,7 @@ execution::execution(const detail::pipe& p, const detail::settings& s, const std
       threads_(*session->scheduler),
       context{threads_, session->pool, *watch.flag},
       as_they_come_(as_they_come) {
-  if (last->accelerated) {
-    for (const auto& e : session->engines) e->begins(*graph);
-    if (engine* gpu = session->gpu_if_made()) gpu->begins(*graph);
-  }
+  session->history.debts.begins(*graph, plan.saved);
   context.verify = verifies(*session, s);
   context.local = session->cpu.get();
   context.temp = &session->temp;

@@ -304,12 +304,12 @@ vertex_rows executor::run_by_engines(const vertex& v) {
         why = trouble.what();
         if (const auto* done = dynamic_cast<const done_in_part*>(&trouble)) part = *done;
         context_->cancel.check();
-        if (v.engine == "gpu") rethrow_if_gpu_demanded(v);
-        if (v.engine == "gpu" && demanding_loop_) rethrow_for(*demanding_loop_);
+        if (e->is_gpu()) rethrow_if_gpu_demanded(v);
+        if (e->is_gpu() && demanding_loop_) rethrow_for(*demanding_loop_);
       } catch (const cluster_error& trouble) {
         why = trouble.what();
       } catch (const internal_error& trouble) {  // a kernel that did not compile or a launch that failed
-        if (v.engine != "gpu") throw;
+        if (!e->is_gpu()) throw;
         context_->cancel.check();
         rethrow_if_gpu_demanded(v);
         if (demanding_loop_) rethrow_for(*demanding_loop_);

@@ -20,11 +20,14 @@ namespace query::runtime {
 
 // Names the engine of every vertex, by asking the session's engines in their order, and why. Throws user_error where
 // require_gpu() was said and the GPU cannot, resource_error where it was lost. `no_gpu`: why accelerated vertices stay on the CPU; "": they
-// need not. `how`: vertices all of whose rows are wanted may be cut at opaque functions (planner/opaque_cut.hpp).
-void place(planner::machine_graph& g, const session_state& session, const std::string& no_gpu, planner::reading how);
+// need not. `how`: vertices all of whose rows are wanted may be cut at opaque functions (planner/opaque_cut.hpp). `saved`: by code that is
+// to be compiled, for when the plan runs.
+void place(planner::machine_graph& g, const session_state& session, const std::string& no_gpu, planner::reading how,
+           compile_debts::of_plan& saved);
 // The same of what the terminal verb folds, after all others: by the session's GPU, if `gpu` is not null, alone or with the CPU; engines
 // that were added to the session have shares of it only.
-void place(planner::machine_graph& g, const session_state& session, detail::fold_kind fold, const engine* gpu);
+void place(planner::machine_graph& g, const session_state& session, detail::fold_kind fold, const engine* gpu,
+           compile_debts::of_plan& saved);
 // All that is accelerated goes to the session's GPU, unasked, as in earlier runs that left it nothing.
 void place_on_gpu(planner::machine_graph& g, session_state& session, const std::string& why, std::optional<detail::fold_kind> fold);
 // Throws if a verb of the rows that the caller reads is ordered to the GPU, by on() or require_gpu(): user_error, or resource_error

@@ -3,15 +3,15 @@
 
 #include <string>
 
-#include "runtime/engine.hpp"
+#include "runtime/local_engine.hpp"
 #include "runtime/scheduler.hpp"
 
 namespace query::runtime {
 
 class session_state;
 
-// The rates are found or measured when the first vertex is weighed. `threads` outlives the engine. Defined by src/gpu_engine.
-void weigh_against_cpu(engine& gpu, scheduler& threads);
+// The rates of both are found or measured when the first vertex is weighed. `threads` outlives them. Defined by src/gpu_engine.
+void weigh_against_cpu(engine& gpu, local_engine& cpu, scheduler& threads);
 
 // The session's GPU for what is planned now: null where there is none, or none any more.
 engine* gpu_to_plan_for(const session_state& session);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,9 +18,13 @@
 
 namespace query::runtime {
 
+struct host_rates;
+
 class local_engine : public engine {
  public:
   virtual std::unique_ptr<scheduler> make_scheduler(int threads) const = 0;
+  // By which it knows its costs, called when they are first wanted and later. Null: they are not known.
+  virtual void expects(std::function<const host_rates*()> rates) = 0;
 
   // All rows of a branch side by side; zero-copy where the source has them so.
   virtual detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, run_context& context) = 0;

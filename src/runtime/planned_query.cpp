@@ -32,7 +32,7 @@ planner::plan_options options_of(const session_state& s, const settings& of_quer
   o.verify = verifies(s, of_query);
   o.checked = s.options.checked || o.verify;  // a sample is no proof that no row divides by zero
   // One may have been added; of one that was lost the placement tells.
-  if (p.node->accelerated) o.gpu_status = s.engine_named("gpu") || gpu_is_lost(s) ? "" : s.why_no_gpu().why;
+  if (p.node->accelerated) o.gpu_status = s.gpu_to_ask() || gpu_is_lost(s) ? "" : s.why_no_gpu().why;
   o.settings = of_query;
   o.separate_result = !s.engines.empty();
   return o;
@@ -45,7 +45,7 @@ bool counts_a_table(const planner::branch& result, std::optional<fold_kind> fold
 // Whether the terminal verb leaves nothing to the CPU's loops but to read what is there.
 bool ends_on_gpu(const planner::machine_graph& g, std::optional<fold_kind> fold) {
   if (!fold) return g.result.stages.empty() && g.result.prefilters.empty();
-  return (g.fold && g.fold->engine == "gpu") || counts_a_table(g.result, fold);
+  return (g.fold && g.fold->engine != "cpu" && g.fold->shares.empty()) || counts_a_table(g.result, fold);
 }
 
 // Over the session's partitions. What other processes would not understand stays whole, in this one.
@@ -87,18 +87,19 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   planned_query plan;
   const bool gpu = p.node->accelerated && no_gpu.empty() && gpu_to_plan_for(session);
   std::uint64_t shape = 0;
+  std::unique_ptr<planner::vertex> asked_whole;  // the fold that is not: engines count what it would have saved, when the plan runs
   const auto make = [&](bool separate, bool may_separate = true) {
+    std::erase_if(plan.saved, [&](const auto& of) { return of.first != asked_whole.get(); });
     planner::plan_options options = options_of(session, s, p);
     options.separate_result = (options.separate_result || separate) && may_separate;
     plan.graph = planner::make_machine_graph(p, terminal, options);
     if (gpu) shape = planner::plan_shape(*plan.graph);
     there = there && shape == way.shape;
     if (there) place_on_gpu(*plan.graph, session, way.why, counts_a_table(plan.graph->result, fold) ? std::nullopt : fold);
-    else place(*plan.graph, session, no_gpu, how);
+    else place(*plan.graph, session, no_gpu, how, plan.saved);
   };
   std::string left_here;                // why rows are computed here
   std::vector<std::string> left_whole;  // why a fold is not divided
-  std::unique_ptr<planner::vertex> asked_whole;  // the fold that is not: engines count what it would have saved, when the plan runs
   std::optional<planner::expected_seconds> expected_of_rows;
   if (gpu && !fold) {
     make(true);
@@ -114,7 +115,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   // Engines that were added to the session take vertices; a share of a fold they take as such.
   if (fold && p.node->accelerated && !session.engines.empty() && !verified) {
     make(false, false);
-    place(*plan.graph, session, *fold, nullptr);
+    place(*plan.graph, session, *fold, nullptr, plan.saved);
     left_whole = plan.graph->fold->notes;
     if (plan.graph->fold->shares.empty()) {
       asked_whole = std::move(plan.graph->fold);
@@ -124,7 +125,8 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   if (!plan.graph) make(false);
   if (!left_here.empty()) plan.graph->notes.push_back("rows: cpu: " + left_here);
   if (asked_whole) plan.graph->fold = std::move(asked_whole);
-  if (gpu && fold && !there && (!plan.graph->fold || plan.graph->fold->shares.empty())) place(*plan.graph, session, *fold, session.gpu());
+  if (gpu && fold && !there && (!plan.graph->fold || plan.graph->fold->shares.empty()))
+    place(*plan.graph, session, *fold, session.gpu(), plan.saved);
   if (!left_whole.empty()) plan.graph->notes.push_back(terminal + ": " + left_whole.front());
   if (!gpu) {
     const std::string why = no_gpu.empty() ? gpu_status(session) : no_gpu;

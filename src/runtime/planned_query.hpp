@@ -23,6 +23,7 @@ struct planned_query {
   std::unique_ptr<planner::machine_graph> graph;
   expected_way expected;
   engine_choices::way by = engine_choices::way::asked;  // how it came about
+  compile_debts::of_plan saved;                    // by code that is to be compiled, if it runs
   std::shared_ptr<const cluster::prepared> sent;   // what other processes run of it; null: all is in this one
 };
 

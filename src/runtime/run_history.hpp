@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/compile_debts.hpp"
 #include "runtime/engine_choices.hpp"
 #include "runtime/kept_profiles.hpp"
 
@@ -37,6 +38,7 @@ struct run_context;
 class run_history {
  public:
   engine_choices ways;
+  compile_debts debts;
   kept_profiles profiles;      // what the last runs did
   bool keeps_profiles = true;  // off: nobody counts
 

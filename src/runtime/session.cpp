@@ -143,7 +143,7 @@ const session_state::gpu_once& session_state::the_gpu() const {
     else gpu_.found = make_gpu_engine({options.gpu_memory, options.gpu_min_rows, options.gpus}, gpu_.none);
     // Whoever shows it says that it is about a GPU.
     if (gpu_.none.why.rfind("gpu: ", 0) == 0) gpu_.none.why.erase(0, 5);
-    if (gpu_.found && options.gpu_min_rows) weigh_against_cpu(*gpu_.found, *scheduler);
+    if (gpu_.found && options.gpu_min_rows) weigh_against_cpu(*gpu_.found, *cpu, *scheduler);
     made_gpu_.store(gpu_.found.get(), std::memory_order_release);
   });
   return gpu_;
@@ -174,7 +174,13 @@ bool gpu_is_lost(const session_state& session) {
 engine* session_state::engine_named(std::string_view name) const {
   for (const auto& e : engines)
     if (e->name() == name) return e.get();
-  return name == "gpu" ? gpu() : nullptr;
+  engine* const own = gpu_if_made();
+  return own && own->name() == name ? own : nullptr;
+}
+engine* session_state::gpu_to_ask() const {
+  for (const auto& e : engines)
+    if (e->is_gpu()) return e.get();
+  return gpu();
 }
 
 std::shared_ptr<std::mutex> session_state::computing(const detail::logical& n) {

@@ -60,7 +60,8 @@ class session_state {
   engine* gpu_if_made() const { return made_gpu_.load(std::memory_order_acquire); }  // null also where none was asked for yet
   const without_gpu& why_no_gpu() const;         // "" if there is one
   void take_gpu(std::shared_ptr<engine> e);      // instead of looking for one, before the first query: for tests
-  engine* engine_named(std::string_view name) const;  // null: the CPU engine's
+  engine* engine_named(std::string_view name) const;  // of those that vertices were placed on; null: the CPU engine's
+  engine* gpu_to_ask() const;  // that on(engine::gpu) means: one that was added, or the session's own; null: there is none
 
   // .cached() results live as long as a query that names their node, or a copy of it: they are known by logical::kept_as. No word
   // behind cached() changes what it gives but as_ordered(), and that only of verbs whose order is free: rows in LINQ's order serve

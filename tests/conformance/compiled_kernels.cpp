@@ -87,17 +87,17 @@ class compiled_kernels::answering final : public runtime::engine {
   answering(state& s, std::shared_ptr<runtime::engine> gpu) : state_(s), gpu_(std::move(gpu)), cpu_(runtime::make_cpu_engine()) {}
 
   std::string_view name() const override { return "gpu"; }
+  bool is_gpu() const override { return true; }
   int retries() const override { return 0; }
   runtime::verdict accepts(const planner::vertex& v) const override {
     runtime::verdict answer = gpu_->accepts(v);
     if (v.folds && !answer) note("fold: " + answer.why);
     return answer;
   }
-  std::vector<runtime::opinion> on_second_thoughts(const planner::machine_graph& g) const override {
+  void placed(const planner::machine_graph& g) const override {
     for (const auto& v : g.vertices)
       if (v->accelerated && v->engine == "cpu" && v->why.starts_with(not_there) && v->why != not_there + "nothing to compute")
         note((v->node ? std::string(query::detail::name_of(v->node->what)) : "rows") + ": " + v->why.substr(not_there.size()));
-    return gpu_->on_second_thoughts(g);
   }
 
   class running final : public runtime::running_vertex {

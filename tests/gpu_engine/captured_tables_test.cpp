@@ -39,7 +39,9 @@ class captured_tables : public testing::Test {
     return seen.texts().empty() ? "" : seen.texts().back();
   }
   static bool in_shared(const std::string& text) { return text.find("copy_captured(") != std::string::npos; }
-  void expect_said(const std::string& what) const { EXPECT_NE(verdict_.why.find("captured: " + what), std::string::npos) << verdict_.why; }
+  void expect_said(const std::string& what) const {
+    EXPECT_NE(verdict_.notes.find("captured: " + what), std::string::npos) << verdict_.notes;
+  }
 
   template <class Q> static auto graph_of(const Q& q) {
     return query::planner::make_machine_graph(q.to_pipe(), "", {.gpu_status = ""});

@@ -15,7 +15,7 @@
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/fixed_rates.hpp"
 #include "gpu_engine/gpu_engine.hpp"
-#include "gpu_engine/placement/placement.hpp"
+#include "gpu_engine/costs/gpu_costs.hpp"
 #include "runtime/engine_choices.hpp"
 #include "runtime/session_state.hpp"
 
@@ -182,6 +182,7 @@ class counting_engine final : public query::runtime::engine {
   bool fails = false;
 
   std::string_view name() const override { return of_->name(); }
+  bool is_gpu() const override { return of_->is_gpu(); }
   query::runtime::verdict accepts(const query::planner::vertex& v) const override {
     ++asked;
     return of_->accepts(v);
@@ -251,7 +252,7 @@ TEST_F(queries_seen, have_none_where_their_rows_or_their_places_are_not_theirs_t
   EXPECT_TRUE(name_of(cached.select(price)));
 }
 TEST_F(queries_seen, explain_says_why_the_cpu_has_it) {
-  placement_of(*state().gpu()).by(fixed_rates());
+  expect_rates(fixed_rates(), *state().gpu(), session_);
   const auto q = sales().where([](auto s) { return s.price > 10; }).select(price);
   const auto name = *name_of(q);
   for (int i = 0; i < 2; ++i) state().history.ways.ran(name, way::asked, {.elsewhere = true, .there = 1e-3, .cpu = 1e-3}, 1e-3);
@@ -266,7 +267,7 @@ TEST_F(queries_seen, explain_says_why_the_cpu_has_it) {
   EXPECT_EQ(fake_.launches_on(0), launches) << "it ran here";
 }
 TEST_F(queries_seen, rows_that_stay_here_are_not_asked_about) {
-  placement_of(*state().gpu()).by(fixed_rates());
+  expect_rates(fixed_rates(), *state().gpu(), session_);
   const auto q = sales().where([](auto s) { return s.price > 10; }).select(price);
   for (int i = 0; i < 2; ++i) state().history.ways.ran(*name_of(q), way::asked, here, 1e-5);
   EXPECT_EQ(q.to_vector().size(), 5979u);

@@ -13,8 +13,7 @@
 #include "gpu_engine/embedded_sources.hpp"
 #include "gpu_engine/fixed_rates.hpp"
 #include "gpu_engine/gpu_engine.hpp"
-#include "gpu_engine/placement/placement.hpp"
-#include "gpu_engine/placement/vertex_work.hpp"
+#include "gpu_engine/costs/gpu_costs.hpp"
 #include "planner/engines_of_plan.hpp"
 #include "runtime/session_state.hpp"
 
@@ -89,7 +88,7 @@ TEST(opaque_middle, gives_the_rows_that_the_cpu_gives) {
 struct opaque_middle_weighed : testing::Test {
   opaque_middle_weighed() {
     fake.allow_unknown_kernels();
-    placement_of(*engine).by(fixed_rates());
+    expect_rates(fixed_rates(), *engine, session);
     session.state()->take_gpu(engine);
   }
   auto rows() { return query::from(prices).as_accelerated().in(session); }

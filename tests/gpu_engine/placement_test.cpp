@@ -9,8 +9,8 @@
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/fixed_rates.hpp"
 #include "gpu_engine/gpu_engine.hpp"
-#include "gpu_engine/placement/calibration.hpp"
-#include "gpu_engine/placement/placement.hpp"
+#include "gpu_engine/costs/calibration.hpp"
+#include "gpu_engine/costs/gpu_costs.hpp"
 #include "gpu_engine/plans_of_runs.hpp"
 #include "gpu_engine/temporary_folder.hpp"
 #include "planner/machine_graph.hpp"
@@ -117,7 +117,7 @@ class placement_plans : public testing::Test {
     fake_.allow_unknown_kernels();
     engine_ = make_engine(device_, {std::size_t{256} << 20, 0}, kernels_);
     session_.add_engine(engine_);
-    placement_of(*engine_).by(fixed_rates());
+    expect_rates(fixed_rates(), *engine_, session_);
   }
   auto trades(std::size_t n) {
     rows_.resize(n, Trade{1, 2, 3.0});
@@ -205,7 +205,7 @@ TEST_F(placement_plans, orders_overrule_the_least_number_of_rows) {
 
 TEST_F(placement_plans, charge_for_kernels_until_the_cpu_has_lost_as_much) {
   const temporary_folder folder;
-  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  costs_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   const auto q = trades(1000000).order_by(by_price);  // saves 4 ms; 350 ms to compile
   int refused = 0;
   for (int i = 0; i < 200; ++i)
@@ -216,7 +216,7 @@ TEST_F(placement_plans, charge_for_kernels_until_the_cpu_has_lost_as_much) {
 
 TEST_F(placement_plans, do_not_charge_for_kernels_that_ran) {
   const temporary_folder folder;
-  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  costs_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   const auto sorted = [&](const query::Session& s, std::int32_t least) {
     trades(4000000);
     return query::from(rows_).as_accelerated().in(s).where([least](auto t) { return t.qty > least; }).order_by(by_price);
@@ -227,15 +227,15 @@ TEST_F(placement_plans, do_not_charge_for_kernels_that_ran) {
   // Another process finds that in the folder.
   query::Session later({.threads = 2, .gpu = query::gpu_use::off});
   const auto engine = make_engine(device_, {std::size_t{256} << 20, 0}, kernels_);
-  placement_of(*engine).by(fixed_rates());
-  placement_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  expect_rates(fixed_rates(), *engine, later);
+  costs_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   later.add_engine(engine);
   EXPECT_EQ(engine_line(sorted(later, 3).explain(), "order_by").substr(0, 4), "gpu:");
 }
 
 TEST_F(placement_plans, know_kernels_by_their_sources_and_not_by_their_place) {
   const temporary_folder folder;
-  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  costs_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   const auto sorted = [&](auto key) { return trades(4000000).order_by(key); };  // one place
   const auto engine_of = [&](const auto& q) { return engine_line(q.explain(), "order_by").substr(0, 4); };
   (void)sorted(by_price).on(query::engine::gpu).to_vector();
@@ -247,7 +247,7 @@ TEST_F(placement_plans, know_kernels_by_their_sources_and_not_by_their_place) {
 // The passes are there from another sort.
 TEST_F(placement_plans, charge_a_new_sort_for_its_own_kernels_only) {
   const temporary_folder folder;
-  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  costs_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   const auto line = [&] { return engine_line(trades(1000000).order_by([](auto t) { return t.price * t.price; }).explain(), "order_by"); };
   EXPECT_NE(line().find("350 ms to compile"), std::string::npos) << line();
   (void)trades(1000).order_by(by_price).on(query::engine::gpu).to_vector();
@@ -256,18 +256,19 @@ TEST_F(placement_plans, charge_a_new_sort_for_its_own_kernels_only) {
 
 TEST_F(placement_plans, know_the_kernels_of_folds_too) {
   const temporary_folder folder;
-  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
-  placement_of(*engine_).by([] {
+  costs_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  expect_rates([] {
     rates r = fixed_rates();
     r.row[static_cast<std::size_t>(operation::row_wise)] = 0.1e-9;  // few cores
     return r;
-  }());
+  }(), *engine_, session_);
   const auto heavy = trades(2000000).select(
       [](auto t) { return query::exp(query::sin(t.price) * query::cos(t.price)) + query::sqrt(t.price); });
   const auto sum = query::detail::fold_kind::sum;
   const auto accepted = [&] {  // in a plan of its own
     const auto g = query::planner::make_machine_graph(heavy.to_pipe(), "sum", {.gpu_status = ""});
-    return static_cast<bool>(engine_->accepts(query::planner::fold_vertex(*g, sum)));
+    query::runtime::compile_debts::of_plan saved;
+    return static_cast<bool>(query::runtime::weighing(*engine_, *session_.state(), saved).asked(query::planner::fold_vertex(*g, sum)));
   };
   EXPECT_FALSE(accepted());
   const auto g = query::planner::make_machine_graph(heavy.on(query::engine::gpu).to_pipe(), "sum", {.gpu_status = ""});
@@ -286,8 +287,8 @@ TEST_F(placement_plans, charge_again_for_kernels_that_are_gone) {
     kernel_cache kernels({.headers = {}, .options = {}, .folder = compiled.path(), .compile = compile});
     query::Session session({.threads = 2, .gpu = query::gpu_use::off});
     const auto engine = make_engine(device_, {std::size_t{256} << 20, 0}, kernels);
-    placement_of(*engine).by(fixed_rates());
-    placement_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device", kernels);
+    expect_rates(fixed_rates(), *engine, session);
+    costs_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device", kernels);
     session.add_engine(engine);
     const auto q = trades(4000000).in(session).order_by(by_price);
     if (run) (void)q.on(query::engine::gpu).to_vector();
@@ -316,11 +317,11 @@ TEST_F(placement_plans, keep_work_where_its_rows_lie) {
     });
   };
   const auto host = trades(3000000);
-  placement_of(*engine_).by([] {
+  expect_rates([] {
     rates r = fixed_rates();
     r.row[static_cast<std::size_t>(operation::group)] = r.row[static_cast<std::size_t>(operation::group_few)] = 0.2e-9;
     return r;
-  }());
+  }(), *engine_, session_);
   EXPECT_EQ(engine_line(pass(host).explain(), "group_by").substr(0, 4), "cpu:") << pass(host).explain();
   const auto there = host.cached();
   EXPECT_EQ(engine_line(there.explain(), "cached"), "gpu: " + device_.name()) << "what is cached is for queries to come";
@@ -329,11 +330,11 @@ TEST_F(placement_plans, keep_work_where_its_rows_lie) {
 
 // The values of a group are sorted for its median; costly arguments and many aggregates are work as any other.
 TEST_F(placement_plans, count_what_aggregates_do) {
-  placement_of(*engine_).by([] {
+  expect_rates([] {
     rates r = fixed_rates();
     r.row[static_cast<std::size_t>(operation::group)] = r.row[static_cast<std::size_t>(operation::group_few)] = 0.2e-9;
     return r;
-  }());
+  }(), *engine_, session_);
   const auto groups = trades(3000000).group_by([](auto t) { return t.qty % 10; });
   const auto placed = [](const auto& q) { return engine_line(q.explain(), "group_by").substr(0, 4); };
   EXPECT_EQ(placed(groups.select([](auto g) { return g.sum(by_price); })), "cpu:");
@@ -348,11 +349,11 @@ TEST_F(placement_plans, count_what_aggregates_do) {
 }
 
 TEST_F(placement_plans, count_the_operations_of_functions) {
-  placement_of(*engine_).by([] {
+  expect_rates([] {
     rates r = fixed_rates();
     r.row[static_cast<std::size_t>(operation::row_wise)] = 0.1e-9;  // few cores
     return r;
-  }());
+  }(), *engine_, session_);
   const auto heavy = trades(2000000).select(
       [](auto t) { return query::exp(query::sin(t.price) * query::cos(t.price)) + query::sqrt(t.price) * query::log(t.price + 1.0); });
   EXPECT_EQ(engine_line(heavy.explain(), "collect").substr(0, 4), "gpu:") << heavy.explain();
@@ -369,7 +370,7 @@ struct divided_plans : placement_plans {
     rates r = fixed_rates();
     r.host_memory = 4000e9;
     r.up_thread = 100e9;
-    placement_of(*engine_).by(r, 16);
+    expect_rates(r, *engine_, wide_);
   }
   auto pass(std::size_t n) {
     rows_.resize(n, Trade{1, 2, 3.0});
@@ -411,7 +412,7 @@ TEST_F(divided_plans, move_the_bytes_of_what_they_take) {
 
 TEST_F(divided_plans, do_not_wait_for_compilers_but_pay_for_them_once) {
   const temporary_folder folder;
-  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  costs_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   const auto q = pass(16000000);
   const std::string first = q.explain("sum");
   for (int i = 0; i < 200; ++i) ASSERT_EQ(q.explain("sum"), first) << "looking costs nothing";
@@ -425,8 +426,8 @@ TEST_F(divided_plans, do_not_wait_for_compilers_but_pay_for_them_once) {
   rates r = fixed_rates();
   r.host_memory = 4000e9;
   r.up_thread = 100e9;
-  placement_of(*engine).by(r, 16);
-  placement_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  expect_rates(r, *engine, later);
+  costs_of(*engine).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   later.add_engine(engine);
   EXPECT_NE(q.in(later).explain("sum").find("split: "), std::string::npos) << "they have run";
 }

@@ -9,8 +9,7 @@
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/fixed_rates.hpp"
 #include "gpu_engine/gpu_engine.hpp"
-#include "gpu_engine/placement/placement.hpp"
-#include "gpu_engine/placement/vertex_work.hpp"
+#include "gpu_engine/costs/gpu_costs.hpp"
 #include "gpu_engine/plans_of_runs.hpp"
 #include "gpu_engine/temporary_folder.hpp"
 #include "planner/machine_graph.hpp"
@@ -44,8 +43,8 @@ class placement_together : public testing::Test {
   }
   void use(const rates& r) {
     engine_ = make_engine(device_, {std::size_t{1} << 30, 0}, kernels_);
-    placement_of(*engine_).by(r);
     session_.emplace(query::session_options{.threads = 2, .gpu = query::gpu_use::off});
+    expect_rates(r, *engine_, *session_);
     session_->add_engine(engine_);
   }
   template <class T> auto rows(const std::vector<T>& v) { return query::from(v).as_accelerated().in(*session_); }
@@ -177,7 +176,7 @@ TEST_F(placement_together, rounds_that_a_condition_ends_are_guessed) {
 
 TEST_F(placement_together, a_loop_is_charged_for_its_kernels_until_it_has_lost_as_much) {
   const temporary_folder folder;
-  placement_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
+  costs_of(*engine_).kernels().keep_in(disk_cache(folder.path()), "a device", kernels_);
   const auto loop = kmeans(300000, 10);
   const std::string first = loop.explain();
   EXPECT_TRUE(says(engine_line(first, "group_by"), " to compile it")) << first;

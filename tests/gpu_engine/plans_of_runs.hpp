@@ -15,7 +15,7 @@ template <class Q> std::string plan_of_run(const Q& q, const query::Session& s, 
   const std::string terminal = fold ? query::runtime::fold_names[static_cast<std::size_t>(*fold)] : "rows";
   const auto how = fold ? query::planner::reading::folded : query::planner::reading::whole;
   const auto plan = query::runtime::plan_query(traces, q.to_pipe(), q.run_settings(), *s.state(), terminal, how, fold, {});
-  for (const auto& e : s.state()->engines) e->begins(*plan.graph);
+  s.state()->history.debts.begins(*plan.graph, plan.saved);
   return query::planner::explain(*plan.graph);
 }
 

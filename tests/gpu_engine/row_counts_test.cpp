@@ -5,13 +5,13 @@
 
 #include <query/query.hpp>
 
-#include "gpu_engine/placement/row_counts.hpp"
+#include "runtime/placement/row_counts.hpp"
 #include "planner/machine_graph.hpp"
 
 namespace {
 
 using namespace query;
-using gpu_engine::row_counts;
+using runtime::row_counts;
 
 template <class Q> double expected_rows(const Q& q) {
   const auto g = planner::make_machine_graph(q.to_pipe(), "rows", {.separate_result = true});

@@ -15,7 +15,7 @@
 
 #include "gpu_engine/driver_double.hpp"
 #include "gpu_engine/gpu_engine.hpp"
-#include "gpu_engine/placement/costs.hpp"
+#include "gpu_engine/costs/rates.hpp"
 #include "gpu_engine/several/peer_copy.hpp"
 #include "gpu_engine/several/shares.hpp"
 #include "gpu_engine/upload.hpp"

@@ -31,6 +31,7 @@ class seeing_engine final : public query::runtime::engine {
   bool takes_rows = false;
 
   std::string_view name() const override { return "gpu"; }
+  bool is_gpu() const override { return true; }
   query::runtime::verdict accepts(const vertex& v) const override {
     if (!v.accelerated) return {false, "not accelerated"};
     if (v.limit != ~0ull && !v.node) return {false, "a part of the rows"};

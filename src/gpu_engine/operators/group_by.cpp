@@ -10,7 +10,7 @@
 #include "gpu_engine/operators/kernels_ahead.hpp"
 #include "gpu_engine/operators/nearest.hpp"
 #include "gpu_engine/operators/operators.hpp"
-#include "gpu_engine/placement/key_values.hpp"
+#include "runtime/placement/key_values.hpp"
 
 namespace query::gpu_engine {
 
@@ -168,7 +168,7 @@ class grouping {
     if (v_.node->what != detail::verb::group_by) return few;
     kernel_source k;
     const ir::traced key = k.trace(*v_.node, v_.node->functions.front());
-    const auto most = values_of(key.root, [](std::uint64_t) { return std::optional<double>(); });
+    const auto most = runtime::values_of(key.root, [](std::uint64_t) { return std::optional<double>(); });
     return most && *most < static_cast<double>(n_) ? static_cast<std::uint64_t>(*most) : few;
   }
   // While the kernel that looks at a sample is made for the first time, those of the tier are that the guess gives. A wrong guess costs

@@ -1,16 +1,17 @@
-#include "gpu_engine/placement/row_counts.hpp"
+#include "runtime/placement/row_counts.hpp"
 
 #include <algorithm>
 #include <unordered_set>
 #include <vector>
 
+#include <query/broadcast.hpp>
+
 #include "data/file_list.hpp"
 #include "data/file_source.hpp"
-#include "gpu_engine/counted_rows.hpp"
-#include "gpu_engine/placement/key_values.hpp"
+#include "runtime/placement/key_values.hpp"
 #include "runtime/run_history.hpp"
 
-namespace query::gpu_engine {
+namespace query::runtime {
 
 namespace {
 
@@ -68,7 +69,7 @@ std::optional<double> row_counts::behind(const branch& b, std::size_t end) {
       else if (w->what == verb::where && std::none_of(b.prefilters.begin(), b.prefilters.end(), [&](const auto& p) { return p.from == w; }))
         *n *= rows_that_pass;
     // The last run has counted what came out here.
-    if (const auto seen = runtime::selectivity_of(b, i)) *n = *seen * *source;
+    if (const auto seen = selectivity_of(b, i)) *n = *seen * *source;
   }
   return n;
 }
@@ -171,4 +172,4 @@ std::optional<double> row_counts::of_captured(std::uint64_t slot, const std::vec
   return it == containers_.end() ? std::nullopt : std::optional(it->second);
 }
 
-}  // namespace query::gpu_engine
+}  // namespace query::runtime

@@ -8,9 +8,9 @@
 
 #include <query/detail/node.hpp>
 
-namespace query::gpu_engine {
+namespace query::runtime {
 
 // Nothing where the expression does not tell. `captured`: the rows of a collection, by its slot, if they are known.
 std::optional<double> values_of(const ir::node* key, const std::function<std::optional<double>(std::uint64_t)>& captured);
 
-}  // namespace query::gpu_engine
+}  // namespace query::runtime

@@ -16,6 +16,7 @@
 #include "runtime/engine_failure.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/gpu_placement.hpp"
+#include "runtime/placement/weighing.hpp"
 
 namespace query::runtime {
 
@@ -23,6 +24,12 @@ using detail::verb;
 using planner::vertex;
 
 namespace {
+
+// Does an engine have the vertex that on(engine::gpu) and require_gpu() mean?
+bool on_gpu(const vertex& v, const session_state& session) {
+  const engine* const e = v.engine == "cpu" ? nullptr : session.engine_named(v.engine);
+  return e && e->is_gpu();
+}
 
 // The verb that said require_gpu(), if one of the branch's, or of the vertex's, did: the last of them, which the plan names, too.
 const detail::logical* gpu_required(const planner::branch& b) {
@@ -55,7 +62,7 @@ void not_as_required(const detail::logical& n, const std::string& why, const ses
 }
 void require_gpu(const vertex& v, const session_state& session) {
   const detail::logical* n = gpu_required(v);
-  if (n && v.engine != "gpu") not_as_required(*n, v.why, &session);
+  if (n && !on_gpu(v, session)) not_as_required(*n, v.why, &session);
 }
 
 // on(engine): throws where two verbs of one vertex are ordered apart.
@@ -73,12 +80,12 @@ void not_on_gpu(const detail::logical& n, const std::string& why, const session_
 }
 
 // Several engines at once, where that is expected to be faster than the best of them.
-void divide_if_faster(vertex& v, std::vector<offer> offers, const session_state& session) {
+void divide_if_faster(vertex& v, std::vector<offer> offers, const session_state& session, compile_debts::of_plan& saved) {
   if ((offers.empty() && !v.folds) || !divisible(v)) return;
   // Those that were not asked as one before them had accepted it.
   for (const auto& e : session.engines) {
     if (std::any_of(offers.begin(), offers.end(), [&](const offer& o) { return o.by == e.get(); })) continue;
-    if (const verdict answer = e->accepts(v); answer.costs) offers.push_back({e.get(), *answer.costs});
+    if (const verdict answer = weighing(*e, session, saved).asked(v); answer.costs) offers.push_back({e.get(), *answer.costs});
   }
   divided d = divided_among(v, offers, session.scheduler->concurrency());
   if (!d.shares.empty()) {
@@ -142,8 +149,9 @@ void check_orders_of_result(const planner::branch& result, const std::string& wh
 namespace {
 
 // The vertex is the engine's if it takes it.
-verdict ask(vertex& v, const engine& e, std::vector<offer>& offers) {
-  verdict answer = e.accepts(v);
+verdict ask(vertex& v, const weighing& w, std::vector<offer>& offers) {
+  const engine& e = w.by();
+  verdict answer = w.asked(v);
   if (answer.costs) offers.push_back({&e, *answer.costs});
   v.expected = answer.expected;
   v.why = answer ? answer.why : "not on " + std::string(e.name()) + ": " + answer.why;
@@ -152,30 +160,32 @@ verdict ask(vertex& v, const engine& e, std::vector<offer>& offers) {
 }
 
 // Vertices that an engine took are given back where all of them together cost less on the CPU.
-void reconsider(const planner::machine_graph& g, const engine& e) {
-  for (const opinion& o : e.on_second_thoughts(g)) {
+void reconsider(const planner::machine_graph& g, const weighing& w) {
+  for (const opinion& o : w.together(g)) {
     if (o.answer) {
       o.v->why += (o.v->why.empty() ? "" : "; ") + o.answer.why;
       continue;
     }
     o.v->engine = "cpu";
-    o.v->why = "not on " + std::string(e.name()) + ": " + o.answer.why;
+    o.v->why = "not on " + std::string(w.by().name()) + ": " + o.answer.why;
   }
+  w.by().placed(g);
 }
 
 // What comes before opaque functions may be worth the GPU by itself. Returns how many vertices were put before v.
-std::size_t cut_before_opaque(planner::machine_graph& g, vertex& v, const engine& e, const session_state& session) {
+std::size_t cut_before_opaque(planner::machine_graph& g, vertex& v, const weighing& w, const session_state& session,
+                              compile_debts::of_plan& saved) {
   std::size_t fronts = 0;
   for (std::size_t i = 0; i < v.inputs.size(); ++i) {
     std::optional<planner::opaque_cut> cut = planner::cut_before_opaque(v, i);
     if (!cut || !cut->fronts.front()->accelerated) continue;
     vertex& front = *cut->fronts.front();
-    const verdict answer = e.accepts(front);
+    const verdict answer = w.asked(front);
     if (!answer) continue;
-    front.engine = std::string(e.name());
+    front.engine = std::string(w.by().name());
     front.why = answer.why;
     planner::make_cut(g, v, std::move(*cut));
-    if (answer.costs) divide_if_faster(front, {{&e, *answer.costs}}, session);
+    if (answer.costs) divide_if_faster(front, {{&w.by(), *answer.costs}}, session, saved);
     ++fronts;
   }
   return fronts;
@@ -183,29 +193,30 @@ std::size_t cut_before_opaque(planner::machine_graph& g, vertex& v, const engine
 
 // Of a vertex that the GPU refused, it may take what stands behind opaque functions, and what stands before them: then the CPU runs these
 // as a vertex of their own. Returns how many vertices were put before v.
-std::size_t cut_at_opaque(planner::machine_graph& g, vertex& v, bool whole, const engine& e, const session_state& session) {
+std::size_t cut_at_opaque(planner::machine_graph& g, vertex& v, bool whole, const weighing& w, const session_state& session,
+                          compile_debts::of_plan& saved) {
   if (planner::demands_gpu(v)) return 0;  // of an opaque function itself, or where no cut can be
   std::optional<planner::opaque_cut> cut = planner::cut_behind_opaque(v, whole);
   verdict answer;
   if (cut) {
     std::swap(v, cut->rest);  // engines know vertices by their addresses
-    answer = e.accepts(v);
+    answer = w.asked(v);
     std::swap(v, cut->rest);
   }
   const bool weighed = v.slots.empty() && !v.kept_if_it_fits;  // a loop's vertices are not, one by one
-  if (!answer) return weighed && (whole || planner::reads_all(v)) ? cut_before_opaque(g, v, e, session) : 0;
+  if (!answer) return weighed && (whole || planner::reads_all(v)) ? cut_before_opaque(g, v, w, session, saved) : 0;
   std::vector<vertex*> fronts;
   for (const auto& f : cut->fronts) {
     f->why = v.why;
     fronts.push_back(f.get());
   }
   planner::make_cut(g, v, std::move(*cut));
-  v.engine = std::string(e.name());
+  v.engine = std::string(w.by().name());
   v.why = answer.why;
   v.expected = answer.expected;
   std::size_t made = fronts.size();
   for (vertex* f : fronts)
-    if (weighed) made += cut_before_opaque(g, *f, e, session);
+    if (weighed) made += cut_before_opaque(g, *f, w, session, saved);
   return made;
 }
 
@@ -220,9 +231,9 @@ void cut_as_ordered(planner::machine_graph& g, const session_state& session, pla
   const std::set<const vertex*> whole = planner::read_whole(g, how);
   std::vector<vertex*> demanding;
   for (const auto& v : g.vertices)
-    if (v->accelerated && planner::demands_gpu(*v) && session.engine_named("gpu")) demanding.push_back(v.get());
+    if (v->accelerated && planner::demands_gpu(*v) && session.gpu_to_ask()) demanding.push_back(v.get());
   for (vertex* v : demanding) planner::cut_as_ordered(g, *v, whole.contains(v));
-  if (how != planner::reading::folded || !planner::demands_gpu(g.result) || !session.engine_named("gpu")) return;
+  if (how != planner::reading::folded || !planner::demands_gpu(g.result) || !session.gpu_to_ask()) return;
   vertex fold = planner::fold_vertex(g, detail::fold_kind::count);  // or another
   if (planner::cut_as_ordered(g, fold, true)) read_by_fold(g, fold);
 }
@@ -246,8 +257,8 @@ void note_joins(planner::machine_graph& g, const session_state& session) {
 }
 
 // A checkpoint is of rows in host memory.
-void note_checkpointed_loops(planner::machine_graph& g) {
-  const auto there = [](const vertex* v) { return v->engine == "gpu"; };
+void note_checkpointed_loops(planner::machine_graph& g, const session_state& session) {
+  const auto there = [&](const vertex* v) { return on_gpu(*v, session); };
   for (const auto& v : g.vertices)
     if (v->node && v->node->what == verb::do_while && !v->node->checkpoint.empty() && std::any_of(v->body.begin(), v->body.end(), there))
       v->notes.push_back("checkpoint: its rounds are not repeated as graphs of the GPU, as each ends in host memory");
@@ -255,15 +266,16 @@ void note_checkpointed_loops(planner::machine_graph& g) {
 
 // Was a GPU added to the session's engines, which are asked before the session's own?
 bool gpu_was_added(const session_state& session) {
-  return std::any_of(session.engines.begin(), session.engines.end(), [](const auto& e) { return e->name() == "gpu"; });
+  return std::any_of(session.engines.begin(), session.engines.end(), [](const auto& e) { return e->is_gpu(); });
 }
 
 // Vertices that need not be asked about, with the reason.
 std::unordered_map<const vertex*, std::string> refused_at_first_sight(const planner::machine_graph& g, const session_state& session,
-                                                                      bool gpu) {
+                                                                      bool gpu, compile_debts::of_plan& saved) {
   std::unordered_map<const vertex*, std::string> refused;
   const auto ask = [&](const engine& e) {
-    for (const opinion& o : e.at_first_sight(g)) refused.emplace(o.v, "not on " + std::string(e.name()) + ": " + o.answer.why);
+    for (const opinion& o : weighing(e, session, saved).not_worth_planning(g))
+      refused.emplace(o.v, "not on " + std::string(e.name()) + ": " + o.answer.why);
   };
   for (const auto& e : session.engines) ask(*e);
   const bool loops = std::any_of(g.vertices.begin(), g.vertices.end(),
@@ -275,10 +287,11 @@ std::unordered_map<const vertex*, std::string> refused_at_first_sight(const plan
 }  // namespace
 
 void place_on_gpu(planner::machine_graph& g, session_state& session, const std::string& why, std::optional<detail::fold_kind> fold) {
+  engine& gpu = *session.gpu();
   const auto take = [&](vertex& v) {
-    v.engine = "gpu";
+    v.engine = std::string(gpu.name());
     v.why = why;
-    session.gpu()->takes_again(v);
+    gpu.takes_again(v);
   };
   for (const auto& v : g.vertices)
     if (v->accelerated && !lie_ready(*v)) take(*v);
@@ -288,18 +301,20 @@ void place_on_gpu(planner::machine_graph& g, session_state& session, const std::
   g.result_engine = g.fold->engine;
 }
 
-void place(planner::machine_graph& g, const session_state& session, detail::fold_kind fold, const engine* gpu) {
+void place(planner::machine_graph& g, const session_state& session, detail::fold_kind fold, const engine* gpu,
+           compile_debts::of_plan& saved) {
   g.fold = std::make_unique<vertex>(planner::fold_vertex(g, fold));
   vertex& v = *g.fold;
   const detail::logical* const here = ordered_to(v, query::engine::cpu);
   std::string why = here ? "on(engine::cpu) after " + here->label : "";  // it is the CPU's
   std::vector<offer> offers;
   if (gpu && !here) {
-    why = ask(v, *gpu, offers).why;
-    if (v.engine == "cpu" && cut_at_opaque(g, v, true, *gpu, session)) read_by_fold(g, v);
+    const weighing by(*gpu, session, saved);
+    why = ask(v, by, offers).why;
+    if (v.engine == "cpu" && cut_at_opaque(g, v, true, by, session, saved)) read_by_fold(g, v);
   }
   if (gpu && v.engine == "cpu") check_orders_of_result(g.result, why, &session);
-  if (!here) divide_if_faster(v, std::move(offers), session);
+  if (!here) divide_if_faster(v, std::move(offers), session, saved);
   g.result_engine = planner::engine_of_forms(v.engine, v.shares);
   const auto note = [&](const std::string& text) { g.notes.push_back(g.terminal + ": " + text); };
   if (!v.shares.empty()) {
@@ -315,11 +330,12 @@ void place(planner::machine_graph& g, const session_state& session, detail::fold
   for (const std::string& n : v.notes) note(n);
 }
 
-void place(planner::machine_graph& g, const session_state& session, const std::string& no_gpu, planner::reading how) {
+void place(planner::machine_graph& g, const session_state& session, const std::string& no_gpu, planner::reading how,
+           compile_debts::of_plan& saved) {
   const bool gpu = no_gpu.empty();
   if (gpu) cut_as_ordered(g, session, how);
   const std::set<const vertex*> whole = planner::read_whole(g, how);
-  const std::unordered_map<const vertex*, std::string> refused = refused_at_first_sight(g, session, gpu);
+  const std::unordered_map<const vertex*, std::string> refused = refused_at_first_sight(g, session, gpu, saved);
   for (std::size_t i = 0; i < g.vertices.size(); ++i) {
     vertex* const v = g.vertices[i].get();
     v->engine = "cpu";
@@ -342,18 +358,18 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
     }
     std::vector<offer> offers;
     const bool placed = std::any_of(session.engines.begin(), session.engines.end(),
-                                    [&](const auto& e) { return static_cast<bool>(ask(*v, *e, offers)); });
+                                    [&](const auto& e) { return static_cast<bool>(ask(*v, {*e, session, saved}, offers)); });
     if (!placed && v->accelerated && !gpu_was_added(session)) {
       if (!gpu) v->why = "not on gpu: " + no_gpu;
-      else if (engine* there = gpu_to_plan_for(session)) ask(*v, *there, offers);
+      else if (engine* there = gpu_to_plan_for(session)) ask(*v, {*there, session, saved}, offers);
       else v->why = gpu_status(session);
     } else if (!placed && v->node && v->node->gpu_call) {
       v->why = "as_accelerated() was not said: the function's form for the GPU is left out";
     }
-    const engine* const there = v->accelerated && gpu && v->engine == "cpu" ? session.engine_named("gpu") : nullptr;
-    if (there) i += cut_at_opaque(g, *v, whole.contains(v), *there, session);
-    if (gpu) divide_if_faster(*v, std::move(offers), session);
-    if (to_gpu && v->engine != "gpu") not_on_gpu(*to_gpu, v->why, &session);
+    const engine* const there = v->accelerated && gpu && v->engine == "cpu" ? session.gpu_to_ask() : nullptr;
+    if (there) i += cut_at_opaque(g, *v, whole.contains(v), {*there, session, saved}, session, saved);
+    if (gpu) divide_if_faster(*v, std::move(offers), session, saved);
+    if (to_gpu && !on_gpu(*v, session)) not_on_gpu(*to_gpu, v->why, &session);
     if (to_gpu) v->why += ", as on(engine::gpu) orders for " + to_gpu->label;
     const bool lost = v->accelerated && v->engine == "cpu" && gpu_is_lost(session);
     const detail::logical* verb = v->engine == "cpu" && !lost ? nullptr : last_verb(*v);
@@ -363,10 +379,10 @@ void place(planner::machine_graph& g, const session_state& session, const std::s
     require_gpu(*v, session);
   }
   note_joins(g, session);
-  for (const auto& e : session.engines) reconsider(g, *e);
-  if (!std::any_of(g.vertices.begin(), g.vertices.end(), [](const auto& v) { return v->engine == "gpu"; })) return;
-  if (const engine* there = gpu ? gpu_to_plan_for(session) : nullptr) reconsider(g, *there);
-  note_checkpointed_loops(g);
+  for (const auto& e : session.engines) reconsider(g, {*e, session, saved});
+  if (std::none_of(g.vertices.begin(), g.vertices.end(), [&](const auto& v) { return on_gpu(*v, session); })) return;
+  if (const engine* there = gpu ? gpu_to_plan_for(session) : nullptr) reconsider(g, {*there, session, saved});
+  note_checkpointed_loops(g, session);
 }
 
 }  // namespace query::runtime

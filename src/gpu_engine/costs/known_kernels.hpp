@@ -1,16 +1,12 @@
-// Which vertices' kernels are compiled on this machine, so that the others are charged for it, and for how long they are.
+// Which vertices' kernels are compiled on this machine, and what the others would cost.
 //
 // A vertex is known by the sources that are generated while it is planned: constants and captures are not in them, what changes
 // code is. Which programs such a vertex runs is remembered when it has run (a group_by generates some only when it has seen its
-// keys), beside the compiled kernels; whether those are still there the kernel cache says, in memory or on disk. One whose
-// kernels are not there would be sent to the CPU for ever if compiling were charged in full each time. So what the CPU has cost
-// more so far is held against it: once that reaches the price of compiling, it is paid (ski rental: at most twice the least). Plans that
-// are made to be shown do not count.
+// keys), beside the compiled kernels; whether those are still there the kernel cache says, in memory or on disk.
 //
 //   known_kernels k;  k.keep_in(disk_cache(disk_cache::default_folder()), "NVIDIA H200", cache);
 //   kernel_source::witness seen;  ...plan...;  k.planned(&vertex, seen.seen());
-//   const double to_compile = k.charged(&vertex, seconds_to_compile(w), cpu - gpu);   // when planned
-//   k.begins(&vertex);                                                                // the plan runs, wherever it placed the vertex
+//   const double to_compile = k.missing(&vertex, seconds_to_compile(w)).seconds;
 //   k.ran(&vertex, run.compiled());                                                   // on the device, to its end
 #pragma once
 
@@ -23,21 +19,20 @@
 
 #include "gpu_engine/disk_cache.hpp"
 #include "gpu_engine/kernel_cache.hpp"
-#include "gpu_engine/placement/costs.hpp"
+#include "gpu_engine/costs/rates.hpp"
+#include "runtime/placement/cost_model.hpp"
 
 namespace query::gpu_engine {
 
 double seconds_to_compile(const work& w);
 
-// Thread-safe. Without keep_in() nothing is charged. What is planned is named by its address in the plan.
+// Thread-safe. Without keep_in() nothing is missing. What is planned is named by its address in the plan.
 class known_kernels {
  public:
   void keep_in(disk_cache files, const std::string& device, const kernel_cache& compiled);
   void planned(const void* what, const std::string& sources);
-  // Seconds to add to the GPU's; `saved`: what each run there saves when all is compiled. Of programs that are known and some of which
-  // are missing, these count.
-  double charged(const void* what, double to_compile, double saved);
-  void begins(const void* what);
+  // `all`: seconds for all of its programs. Of programs that are known and some of which are missing, these count.
+  runtime::missing_code missing(const void* what, double all);
   void ran(const void* what, std::span<const hash128> programs);
 
  private:
@@ -49,12 +44,6 @@ class known_kernels {
   std::mutex lock_;
   std::unordered_map<const void*, std::string> planned_;  // sources, of the plan at this address now
   std::unordered_map<std::string, std::vector<hash128>> known_;
-  std::unordered_map<std::string, double> lost_;  // seconds on the CPU that the GPU would have saved
-  struct saving {
-    std::string sources;
-    double seconds = 0;
-  };
-  std::unordered_map<const void*, saving> would_save_;  // if the plan at this address runs
 };
 
 }  // namespace query::gpu_engine

@@ -1,4 +1,4 @@
-#include "gpu_engine/placement/calibration.hpp"
+#include "gpu_engine/costs/calibration.hpp"
 
 #include <fstream>
 #include <memory>

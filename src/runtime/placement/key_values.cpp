@@ -1,10 +1,10 @@
-#include "gpu_engine/placement/key_values.hpp"
+#include "runtime/placement/key_values.hpp"
 
 #include <query/detail/type.hpp>
 
 #include "ir/analysis.hpp"
 
-namespace query::gpu_engine {
+namespace query::runtime {
 
 namespace {
 
@@ -81,4 +81,4 @@ answer values_of(const node* n, const std::function<answer(std::uint64_t)>& capt
   }
 }
 
-}  // namespace query::gpu_engine
+}  // namespace query::runtime

@@ -1,9 +1,7 @@
-// What work costs on the GPU of one machine, beside what its CPU engine says: measured rates, an amount of work, and two times to compare.
-//
-// Between vertex_work, which says what a vertex has to do, and the engine, which takes the vertex or leaves it to the CPU.
+// What a GPU does with a host, and what work costs it by that.
 //
 //   work w = {.up = 8e8, .steps = {{operation::row_wise, 1e8, 8e8, 5}}};
-//   if (gpu_seconds(r, w) <= cpu_seconds(r, w)) ...
+//   const double seconds = gpu_seconds(r, w);
 #pragma once
 
 #include <cstddef>
@@ -12,12 +10,10 @@
 #include <string_view>
 
 #include "runtime/cpu_costs.hpp"
-#include "runtime/part_costs.hpp"
 
 namespace query::gpu_engine {
 
-using runtime::operation, runtime::operation_count, runtime::step, runtime::work, runtime::row_expressions;
-using runtime::row_expressions_of, runtime::with_expressions, runtime::shown_seconds;
+using runtime::operation, runtime::operation_count, runtime::step, runtime::work;
 std::string_view name_of(operation o);
 
 // Of one device, one host and a number of threads; calibration.hpp measures them.
@@ -37,9 +33,5 @@ std::optional<rates> rates_from(std::string_view text);
 // `waits`: the part of the usual waits between kernels that is left, where they are launched as one graph. `devices`: so many have equal
 // shares of the rows, each on a bus of its own.
 double gpu_seconds(const rates& r, const work& w, double waits = 1, std::size_t devices = 1);
-// The time that the CPU engine expects, and the time to fetch rows from the device.
-double cpu_seconds(const rates& r, const work& w);
-
-double operations_in(const work& w);  // of expressions and searches, on the CPU
 
 }  // namespace query::gpu_engine

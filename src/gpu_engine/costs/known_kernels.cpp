@@ -1,4 +1,4 @@
-#include "gpu_engine/placement/known_kernels.hpp"
+#include "gpu_engine/costs/known_kernels.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,7 +52,6 @@ void known_kernels::planned(const void* what, const std::string& sources) {
   if (!files_) return;
   const std::lock_guard hold(lock_);
   remembered(planned_, what) = sources;
-  would_save_.erase(what);
 }
 
 std::optional<std::vector<hash128>> known_kernels::programs_of(const std::string& sources) {
@@ -64,19 +63,19 @@ std::optional<std::vector<hash128>> known_kernels::programs_of(const std::string
   return remembered(known_, sources) = std::move(programs);
 }
 
-double known_kernels::charged(const void* what, double to_compile, double saved) {
-  if (!files_) return 0;
+runtime::missing_code known_kernels::missing(const void* what, double all) {
+  if (!files_) return {};
   const std::lock_guard hold(lock_);
   const auto at = planned_.find(what);
-  if (at == planned_.end() || at->second.empty()) return 0;  // a plan without kernels: a slice of rows as they lie
+  if (at == planned_.end() || at->second.empty()) return {};  // a plan without kernels: a slice of rows as they lie
   const std::string sources = hash_text(at->second).hex();
   const auto missing_of = [&](const std::vector<hash128>& programs) {
     return std::count_if(programs.begin(), programs.end(), [&](const hash128& p) { return !compiled_->has(p); });
   };
   if (const auto programs = programs_of(sources); programs && !programs->empty()) {
     const auto missing = missing_of(*programs);
-    if (!missing) return 0;
-    to_compile *= static_cast<double>(missing) / static_cast<double>(programs->size());
+    if (!missing) return {0, sources};
+    all *= static_cast<double>(missing) / static_cast<double>(programs->size());
   } else {
     // Another query's, but for some of its programs: the passes of a sort are everybody's.
     const std::vector<std::string> texts = texts_of(at->second);
@@ -84,18 +83,9 @@ double known_kernels::charged(const void* what, double to_compile, double saved)
       const auto those = programs_of(text);
       return !those || those->empty() || missing_of(*those) != 0;
     }));
-    if (own < texts.size()) to_compile = std::min(to_compile, static_cast<double>(std::max<std::size_t>(own, 1)) * seconds_of_own_program);
+    if (own < texts.size()) all = std::min(all, static_cast<double>(std::max<std::size_t>(own, 1)) * seconds_of_own_program);
   }
-  if (saved <= 0) return to_compile;  // it stays here anyway
-  remembered(would_save_, what) = {sources, saved};
-  const auto lost = lost_.find(sources);
-  return (lost == lost_.end() ? 0 : lost->second) + saved >= to_compile ? 0 : to_compile;
-}
-
-void known_kernels::begins(const void* what) {
-  if (!files_) return;
-  const std::lock_guard hold(lock_);
-  if (const auto saving = would_save_.extract(what)) remembered(lost_, saving.mapped().sources) += saving.mapped().seconds;
+  return {all, sources};
 }
 
 void known_kernels::ran(const void* what, std::span<const hash128> programs) {
@@ -104,7 +94,6 @@ void known_kernels::ran(const void* what, std::span<const hash128> programs) {
   const auto at = planned_.find(what);
   if (at == planned_.end() || at->second.empty()) return;
   const std::string sources = hash_text(at->second).hex();
-  lost_.erase(sources);
   for (const std::string& text : texts_of(at->second)) {
     if (programs_of(text)) continue;
     remembered(known_, text).assign(programs.begin(), programs.end());

@@ -10,12 +10,15 @@
 
 #include "planner/machine_graph.hpp"
 
-namespace query::gpu_engine {
+namespace query::runtime {
 
 // Half of the rows pass a filter, one in eight is a group of its own: guesses, where the plan does not say. A stream is taken for a
 // long one, a row of a file for a hundred bytes.
 inline constexpr double rows_that_pass = 0.5, rows_a_group = 8, elements_looked_through = 16, rows_of_a_stream = 1 << 24,
                         bytes_of_a_file_row = 100;
+
+// Is its number of rows known, and each of them by its number?
+inline bool is_counted(const detail::logical& source) { return source.what == detail::verb::source_stream && source.count > 0; }
 
 class row_counts {
  public:
@@ -39,4 +42,4 @@ class row_counts {
   std::unordered_map<std::uint64_t, double> variables_, containers_;
 };
 
-}  // namespace query::gpu_engine
+}  // namespace query::runtime

@@ -1,4 +1,4 @@
-// Measures what costs.hpp compares by, once for each device, driver, host and number of threads; the figures are kept in the
+// Measures what both engines reckon with, once for each device, driver, host and number of threads; the figures are kept in the
 // folder of the compiled kernels.
 //
 //   const std::optional<rates> r = calibrated(gpu_session, threads, disk_cache(disk_cache::default_folder()));
@@ -9,7 +9,7 @@
 
 #include "gpu_engine/disk_cache.hpp"
 #include "gpu_engine/gpu_session.hpp"
-#include "gpu_engine/placement/costs.hpp"
+#include "gpu_engine/costs/rates.hpp"
 #include "runtime/scheduler.hpp"
 
 namespace query::gpu_engine {

@@ -1,17 +1,14 @@
-#include "gpu_engine/placement/vertex_work.hpp"
+#include "runtime/placement/vertex_work.hpp"
 
 #include <algorithm>
 #include <unordered_set>
 
-#include "gpu_engine/codegen/nearest_search.hpp"
-#include "gpu_engine/counted_rows.hpp"
-#include "gpu_engine/operators/group_kernels.hpp"
-#include "gpu_engine/operators/kept_build.hpp"
 #include "ir/analysis.hpp"
+#include "ir/group_function.hpp"
 #include "ir/visit.hpp"
 #include "planner/partitions.hpp"
 
-namespace query::gpu_engine {
+namespace query::runtime {
 
 namespace {
 
@@ -23,7 +20,7 @@ using planner::vertex;
 constexpr double operations_of_a_call = 8;  // sqrt, exp, ...
 constexpr double operations_of_a_fold = 2;
 constexpr double operations_of_an_aggregate = 4;  // beside the first of a group, which the rate of groups has
-constexpr double operations_of_a_look = 6, sorted_bytes = 256;  // of the first rows of an order
+constexpr double operations_of_a_look = 6;  // of the first rows of an order
 // What the search on tensor cores takes for a row and an element, and for each coordinate of them, in operations of the plain kernels:
 // from runs on an H200 (bench/results).
 constexpr double operations_of_a_pair = 3.8, operations_of_a_coordinate = 0.042;
@@ -93,7 +90,15 @@ const std::vector<bool>& columns_wanted(const branch& b) {
   return b.source && b.source->what == verb::source_columns ? b.wanted : all;
 }
 
-// Rounds may change what a captured collection holds: a table is not kept then (operators/kept_build.cpp).
+const ir::type* source_row(const branch& b) { return b.table ? b.table->row() : b.source->row; }
+
+// Is `b` the same rows in every round, as they lie?
+bool stays(const branch& b) {
+  if (!b.stages.empty() || !b.prefilters.empty()) return false;
+  return b.table ? b.table->slots.empty() : b.source && b.source->view && b.source->what != verb::placeholder;
+}
+
+// Rounds may change what a captured collection holds: a table is not kept then.
 bool reads_collections(const detail::logical& join) {
   return std::any_of(join.functions.begin(), join.functions.end(), [](const detail::user_function& f) {
     const ir::traced t = f.trace();
@@ -160,20 +165,19 @@ class counting {
   // What aggregates do beside finding each row's group. Medians and the like have the values of a group sorted.
   void add_aggregates(const vertex& v, double rows) {
     if (v.node->functions.empty()) return;
-    try {
-      kernel_source k;
-      const ir::group_plan plan = plan_of(k, v);
-      double operations = 0;
-      bool sorts = false;
-      expression_cost cost(rows_counts_, captures_);
-      for (const ir::aggregate_call& c : plan.calls) {
-        operations += cost.of(c.argument) + (&c == plan.calls.data() ? 0 : operations_of_an_aggregate);
-        sorts = sorts || !ir::fixed_state(c.what);
-      }
-      if (operations > 0) add({operation::row_wise, rows, 0, operations});
-      if (sorts) add({operation::sort, rows, 0});
-    } catch (const not_generated&) {  // rows of groups as they are
+    const ir::traced t = v.node->functions.back().trace();
+    if (!t) return;
+    const ir::group_analysis groups = ir::plan_group_function(t, v.node->what == verb::group_by ? v.node->key : nullptr, v.node->row);
+    if (!groups.plan) return;  // rows of groups as they are
+    double operations = 0;
+    bool sorts = false;
+    expression_cost cost(rows_counts_, captures_);
+    for (const ir::aggregate_call& c : groups.plan->calls) {
+      operations += cost.of(c.argument) + (&c == groups.plan->calls.data() ? 0 : operations_of_an_aggregate);
+      sorts = sorts || !ir::fixed_state(c.what);
     }
+    if (operations > 0) add({operation::row_wise, rows, 0, operations});
+    if (sorts) add({operation::sort, rows, 0});
   }
   // A part of what was taken is wanted.
   void scale(double part) {
@@ -236,21 +240,14 @@ class counting {
   }
   // Adds the search for nearest rows, where there is one: operations that are no longer row-wise.
   double search(const branch& b, double rows, const detail::logical* keyed) {
-    try {
-      kernel_source k;
-      const ir::type* row = source_row(b);
-      const auto found = find_nearest(k, b, {row, field_columns(row)}, keyed);
-      if (!found) return 0;
-      const double elements = rows_counts_.of_captured(found->search.slot, captures_).value_or(elements_looked_through);
-      const double dims = found->search.dims;
-      if (elements < least_elements || elements * dims < least_searched) return 0;
-      expression_cost cost(rows_counts_, captures_);
-      const double operations = operations_of_a_pair / dims + operations_of_a_coordinate;
-      add({operation::nearest, rows * elements * dims, rows * (dims * 4 + 8), operations, 0, rows});
-      return cost.of(found->arg_min);
-    } catch (const not_generated&) {
-      return 0;  // a field that nobody reads may have no form on the device
-    }
+    const auto found = s_.there ? s_.there->search(b, keyed) : std::nullopt;
+    if (!found) return 0;
+    const double elements = rows_counts_.of_captured(found->slot, captures_).value_or(elements_looked_through), dims = found->dims;
+    if (elements < least_elements || elements * dims < least_searched) return 0;
+    expression_cost cost(rows_counts_, captures_);
+    const double operations = operations_of_a_pair / dims + operations_of_a_coordinate;
+    add({operation::nearest, rows * elements * dims, rows * (dims * 4 + 8), operations, 0, rows});
+    return cost.of(found->arg_min);
   }
 
   const surroundings& s_;
@@ -259,10 +256,6 @@ class counting {
   round_work total_;
   double rows_ = 0;
 };
-
-surroundings alone(row_counts& rows) {
-  return {&rows, [](const vertex& v) { return v.engine == "gpu"; }, {}, false};
-}
 
 }  // namespace
 
@@ -326,10 +319,9 @@ std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
       default:  // rows that are moved as they are
         break;
     }
-  // The first few of many rows: the CPU looks at each once. So does the GPU, which reads them anyway; fewer rows it sorts, all of them.
+  // The first few of many rows: the CPU looks at each once. So does a GPU, which reads them anyway.
   if (what == operation::sort && *result < rows / 16) {
-    const double sorted = rows < static_cast<double>(rows_worth_selecting) ? rows : 0;
-    c.add({operation::row_wise, rows, sorted_bytes * sorted, operations_of_a_look});
+    c.add({operation::row_wise, rows, 0, operations_of_a_look, 0, 0, true});
     rows = *result;
   }
   if (keeps_right) {
@@ -342,11 +334,12 @@ std::optional<round_work> work_among(const vertex& v, const surroundings& s) {
   return c.take_all();
 }
 
-std::optional<work> work_of(const vertex& v) {
+std::optional<work> work_of(const vertex& v, const engine* by) {
   // What is cached is for queries to come.
   if (!v.slots.empty() || (v.node && v.node->what == verb::cached)) return std::nullopt;
   row_counts rows;
-  auto w = work_among(v, alone(rows));
+  const auto there = [by](const vertex& w) { return by && w.engine == by->name(); };
+  auto w = work_among(v, {by ? by->costs() : nullptr, &rows, there, {}, false, false});
   // Its rows are for an apply: whether they must come to the host for it is known when that has been placed (together.cpp).
   if (w && v.node && v.node->what == verb::partition) w->each.down = 0;
   // Without the cut the CPU would hand its rows on without a table.
@@ -357,10 +350,14 @@ std::optional<work> work_of(const vertex& v) {
   return w ? std::optional(std::move(w->each)) : std::nullopt;
 }
 
-double operations_in(const vertex& v) {
+double operations_in(const vertex& v, const cost_model* there) {
   row_counts rows;
-  const auto w = work_among(v, alone(rows));
-  return w ? operations_in(w->each) : 0;
+  const auto w = work_among(v, {there, &rows, [](const vertex&) { return false; }, {}, false, false});
+  double n = 0;
+  for (const step& x : w ? w->each.steps : std::vector<step>())
+    if (x.what == operation::row_wise) n += x.rows * x.operations;
+    else if (x.what == operation::nearest) n += x.rows * 3;
+  return n;
 }
 
 std::optional<work> fold_among(const branch& b, const std::vector<planner::binding>& captures, bool counts, const surroundings& s) {
@@ -373,4 +370,4 @@ std::optional<work> fold_among(const branch& b, const std::vector<planner::bindi
   return c.total();
 }
 
-}  // namespace query::gpu_engine
+}  // namespace query::runtime

@@ -1,10 +1,12 @@
-#include "gpu_engine/placement/costs.hpp"
+#include "gpu_engine/costs/rates.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+
+#include "gpu_engine/gpu_session.hpp"
 
 namespace query::gpu_engine {
 
@@ -28,8 +30,8 @@ constexpr std::array<device_form, operation_count> device_forms = {{
 }};
 
 constexpr double waits_of_an_upload = 4;
-constexpr double waits_of_a_fetch = 20;
 constexpr double waits_to_put_together = 10;  // the shares of several devices
+constexpr double sorted_bytes = 256;  // a row, where the first few of an order are so few that all are sorted
 
 struct named_rate {
   const char* name;
@@ -98,23 +100,11 @@ double gpu_seconds(const rates& r, const work& w, double waits, std::size_t devi
              (w.up > 0 ? waits_of_an_upload * r.launch : 0);
   for (const step& x : w.steps) {
     const device_form& f = device_forms[static_cast<std::size_t>(x.what)];
+    const double bytes = x.first_few && x.rows < static_cast<double>(rows_worth_selecting) ? sorted_bytes * x.rows : x.bytes;
     s += waits * f.waits * r.launch +
-         std::max((x.bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations) / n;
+         std::max((bytes + f.bytes_a_row * x.rows) / r.device_memory, x.rows * x.operations / r.device_operations) / n;
   }
   return devices > 1 ? s + waits_to_put_together * r.launch : s;
-}
-
-double cpu_seconds(const rates& r, const work& w) {
-  const double fetched = w.on_device > 0 ? w.on_device / r.down + waits_of_a_fetch * r.launch : 0;
-  return runtime::cpu_seconds(r, w) + fetched;
-}
-
-double operations_in(const work& w) {
-  double n = 0;
-  for (const step& x : w.steps)
-    if (x.what == operation::row_wise) n += x.rows * x.operations;
-    else if (x.what == operation::nearest) n += x.rows * 3;
-  return n;
 }
 
 }  // namespace query::gpu_engine
