@@ -68,6 +68,7 @@ std::size_t key_words::append(const part& p, const At& at, std::size_t n, Word* 
     });
   } else if (p.type->k == ir::kind::string) {
     for (std::size_t i = 0; i < n; ++i) {
+      if (i + 2 * ahead < n) __builtin_prefetch(at(i + 2 * ahead));
       const auto& s = *reinterpret_cast<const std::string*>(at(i));
       if (s.size() > short_characters) {
         ++misfits;
