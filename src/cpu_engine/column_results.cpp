@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "cpu_engine/column_steps.hpp"
-#include "cpu_engine/short_text.hpp"
+#include "cpu_engine/streamed_values.hpp"
 
 namespace query::cpu {
 
@@ -16,6 +16,7 @@ constexpr std::size_t chunk_rows = part_rows;
 constexpr std::size_t most_column_bytes = std::size_t{4} << 20;  // of a field in a chunk
 constexpr std::size_t heap_bytes = std::size_t{1} << 18;
 constexpr std::size_t distance = 48;  // rows that a gather fetches ahead: pages that it has to look up take long
+constexpr std::uint64_t streamed_bytes = std::uint64_t{64} << 20;  // results of so many leave no room in a cache for anything else
 
 // ---------------------------------------------------------------- chunks
 // The characters of the strings of a chunk that are too long for their text.
@@ -43,24 +44,25 @@ class text_pages {
   std::size_t left_ = 0;
 };
 
-// A text of at most 12 characters as two words: a copy of so few bytes of any number takes several times as long.
-void put_short_text(const std::string& s, text* to) {
-  const short_text characters(s);
-  const std::uint64_t words[2] = {s.size() | characters.first << 32, characters.first >> 32 | characters.rest << 32};
-  std::memcpy(static_cast<void*>(to), words, sizeof words);
-}
-
-void gather_texts(const column& c, std::size_t k, text* to, text_pages& pages) {
-  if (c.select)
-    for (std::size_t i = 0; i < std::min(k, 2 * distance); ++i) __builtin_prefetch(value_at(c, i));
+// at(i): where the string of row i lies.
+template <bool Streamed, class At> void gather_texts(const At& at, std::size_t k, text* to, text_pages& pages) {
+  const auto string = [&](std::size_t i) { return reinterpret_cast<const std::string*>(at(i)); };
+  for (std::size_t i = 0; i < std::min(k, 2 * distance); ++i) __builtin_prefetch(string(i));
   for (std::size_t i = 0; i < k; ++i) {
-    if (c.select && i + 2 * distance < k) __builtin_prefetch(value_at(c, i + 2 * distance));
+    if (i + 2 * distance < k) __builtin_prefetch(string(i + 2 * distance));
     // Its characters: on the heap, or in another cache line of the string itself.
-    if (c.select && i + distance < k) __builtin_prefetch(reinterpret_cast<const std::string*>(value_at(c, i + distance))->data());
-    const std::string& s = *reinterpret_cast<const std::string*>(value_at(c, i));
-    if (s.size() <= text::inline_size) put_short_text(s, to + i);
+    if (i + distance < k) __builtin_prefetch(string(i + distance)->data());
+    const std::string& s = *string(i);
+    if (s.size() <= text::inline_size) put_short_text<Streamed>(s, to + i);
     else ::new (static_cast<void*>(to + i)) text(std::string_view(pages.keep(s), s.size()));
   }
+}
+template <bool Streamed> void gather_texts(const column& c, std::size_t k, text* to, text_pages& pages) {
+  if (c.optional) return gather_texts<Streamed>([&](std::size_t i) { return value_at(c, i); }, k, to, pages);
+  const auto* const base = static_cast<const std::byte*>(c.base);
+  if (c.select)
+    gather_texts<Streamed>([base, select = c.select, stride = c.stride](std::size_t i) { return base + select[i] * stride; }, k, to, pages);
+  else gather_texts<Streamed>([base, stride = c.stride](std::size_t i) { return base + i * stride; }, k, to, pages);
 }
 
 // Strings of rows that lie far apart, as those of groups whose rows were partitioned: nearly each string of a batch is in another page, and
@@ -100,7 +102,7 @@ class scattered_texts {
               return static_cast<std::size_t>(std::lower_bound(numbers, numbers + s->n, row) - numbers);
             };
             const std::size_t first = at(tasks[t].first), end = at(tasks[t].first + rows);
-            gather_texts(part_of(s->from, first), end - first, s->to + first, pages[t]);
+            gather_texts<false>(part_of(s->from, first), end - first, s->to + first, pages[t]);
           }
         },
         context.cancel);
@@ -115,9 +117,10 @@ class scattered_texts {
 // One chunk that is being filled.
 class chunk_memory {
  public:
-  // scattered: takes strings that will be gathered later; null: the rows of batches do not stay.
-  chunk_memory(const ir::type* row, std::size_t capacity, runtime::buffer_pool& pool, std::vector<scattered_texts::some>* scattered)
-      : row_(row), capacity_(capacity), texts_(pool), scattered_(scattered) {
+  // streamed: stores go past the cache. scattered: takes strings that will be gathered later; null: the rows of batches do not stay.
+  chunk_memory(const ir::type* row, std::size_t capacity, bool streamed, runtime::buffer_pool& pool,
+               std::vector<scattered_texts::some>* scattered)
+      : row_(row), capacity_(capacity), streamed_(streamed), texts_(pool), scattered_(scattered) {
     for (const ir::field& f : row->field_list)
       columns_.push_back(pool.allocate(runtime::buffer_pool::checked_bytes(capacity, width(f.of))));
   }
@@ -166,7 +169,7 @@ class chunk_memory {
       if (held.offset > f.offset || held.offset + held.type->size < f.offset + f.of->size) continue;
       const column from = part_from(columns[c], f.offset - held.offset, first);
       if (f.of->k == ir::kind::string) append_texts(from, k, reinterpret_cast<text*>(to));
-      else gather_column(from, f.of, k, to, f.of->size, false);
+      else if (!streamed_ || !stream_column(from, f.of, k, to)) gather_column(from, f.of, k, to, f.of->size, false);
       return;
     }
     if (f.of->k == ir::kind::string) {  // no column holds it: nobody gave it a value
@@ -188,11 +191,13 @@ class chunk_memory {
   }
   void append_texts(const column& c, std::size_t k, text* to) {
     if (scattered_ && scattered_texts::are(c, k)) scattered_->push_back({c, k, to});
-    else gather_texts(c, k, to, texts_);
+    else if (streamed_) gather_texts<true>(c, k, to, texts_);
+    else gather_texts<false>(c, k, to, texts_);
   }
 
   const ir::type* row_;
   std::size_t capacity_, n_ = 0, alive_ = 0;
+  bool streamed_;
   std::vector<runtime::buffer> columns_;
   text_pages texts_;
   std::vector<scattered_texts::some>* scattered_;
@@ -202,8 +207,13 @@ class chunk_memory {
 class chunk_sink final : public column_sink {
  public:
   // stays: what batches select, and their selections.
-  chunk_sink(const planner::column_schema& schema, const ir::type* row, std::size_t expected, bool stays, runtime::buffer_pool& pool)
-      : schema_(&schema), row_(row), capacity_(std::clamp(expected, column_batch_rows, chunk_rows)), stays_(stays), pool_(&pool) {
+  chunk_sink(const planner::column_schema& schema, const ir::type* row, std::uint64_t expected, bool stays, runtime::buffer_pool& pool)
+      : schema_(&schema),
+        row_(row),
+        capacity_(static_cast<std::size_t>(std::clamp<std::uint64_t>(expected, column_batch_rows, chunk_rows))),
+        stays_(stays),
+        streamed_(expected > streamed_bytes / row->size),
+        pool_(&pool) {
     for (const ir::field& f : row->field_list)
       capacity_ = std::clamp<std::size_t>(most_column_bytes / std::max<std::size_t>(f.of->size, 1), 1, capacity_);
   }
@@ -214,17 +224,18 @@ class chunk_sink final : public column_sink {
       chunks_.back()->append(*schema_, b.columns, from, k);
       from += k;
     }
+    if (streamed_) end_of_stream();
   }
   std::vector<std::unique_ptr<chunk_memory>> take() { return std::move(chunks_); }
   std::vector<scattered_texts::some> take_scattered() { return std::move(scattered_); }
 
  private:
-  void add_chunk() { chunks_.push_back(std::make_unique<chunk_memory>(row_, capacity_, *pool_, stays_ ? &scattered_ : nullptr)); }
+  void add_chunk() { chunks_.push_back(std::make_unique<chunk_memory>(row_, capacity_, streamed_, *pool_, stays_ ? &scattered_ : nullptr)); }
 
   const planner::column_schema* schema_;
   const ir::type* row_;
   std::size_t capacity_;
-  bool stays_;
+  bool stays_, streamed_;
   runtime::buffer_pool* pool_;
   std::vector<scattered_texts::some> scattered_;
   std::vector<std::unique_ptr<chunk_memory>> chunks_;
@@ -331,8 +342,7 @@ detail::chunk_list collect_columns(const planner::branch& b, const std::vector<p
   auto p = std::make_unique<pipeline>(b, captures, context, false, true);
   const planner::column_schema records = planner::column_schema::of_rows(p->row());
   const planner::column_schema& schema = p->columns() ? *p->columns() : records;
-  const auto source_rows = p->source_rows();
-  const std::size_t expected = source_rows ? static_cast<std::size_t>(std::min<std::uint64_t>(*source_rows, chunk_rows)) : 0;
+  const std::uint64_t expected = p->source_rows().value_or(0);
   const bool stays = p->list_as_it_is() != nullptr;
   auto parts = run_parts<chunk_sink>(*p, [&] { return std::make_unique<chunk_sink>(schema, p->row(), expected, stays, context.pool); });
   detail::chunk_list all;

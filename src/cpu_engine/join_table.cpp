@@ -76,6 +76,17 @@ void join_table::look_up_direct(const std::uint64_t* words, std::size_t n, curso
 
 template <class Word>
 void join_table::look_up_slots(slot_table<Word> part::*table, const std::uint64_t* words, std::size_t n, cursor::state& s) const {
+  if (const part& only = parts_.front(); parts_.size() == 1 && only.unique && !(only.*table).large()) {
+    // The cache holds the table: nothing to fetch ahead, and no branch on what is found, which would be mispredicted.
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto word = static_cast<Word>(words[i]);
+      const std::uint32_t id = (only.*table).find(word, slot_table<Word>::hash(word));
+      const std::uint64_t found = id != no_id ? 1 : 0;
+      s.begin[i] = found * (only.first + id);
+      s.end[i] = s.begin[i] + found;
+    }
+    return;
+  }
   std::uint64_t hashes[join_block];
   std::uint32_t ids[join_block];
   const auto part_at = [&](std::size_t i) -> const part& { return parts_[part_of_hash(hashes[i])]; };

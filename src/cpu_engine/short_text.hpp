@@ -19,6 +19,13 @@ inline constexpr auto first_bytes = [] {
   return masks;
 }();
 
+// Masks of the first n of 16 bytes.
+inline constexpr auto first_of_16 = [] {
+  std::array<u128, 17> masks{};
+  for (std::size_t i = 1; i < masks.size(); ++i) masks[i] = masks[i - 1] << 8 | 0xff;
+  return masks;
+}();
+
 // Characters [0, n) or [8, 8 + n) of a string, n <= 8, in memory order, then zeros.
 inline std::uint64_t characters_at(const std::string& s, std::size_t first, std::size_t n) {
 #ifdef _GLIBCXX_STRING
