@@ -132,6 +132,7 @@ class world {
   const plan plan_;
   std::uint32_t local_ = 1;
   bool lockstep_ = false, nested_ = false, kills_late_ = false;  // late: when rows are handed on, or written
+  bool calm_ = false;                                            // nothing is lost, but copies: these may not cost the query anything
   std::uint64_t kills_left_ = 0;
   std::uint32_t most_losses_ = 1000, most_lost_ = 0;
   bool replayable_ = true;

@@ -29,6 +29,8 @@ master::options world::options_of() {
   lockstep_ = below(3) == 0;
   kills_left_ = options_.faults && local_ == 1 ? below(6) : 0;
   kills_late_ = below(4) == 0;
+  calm_ = below(6) == 0;
+  if (calm_) kills_left_ = 0;
   most_losses_ = below(5) == 0 ? 1 : 1000;
   replayable_ = below(12) != 0;
   const bool copies = options_.slow_process ? options_.copies : options_.faults && below(3);
@@ -90,7 +92,6 @@ void world::maybe_kill() {
 // A zombie goes on for a while, though the master has given it up.
 void world::lose(host_id id, bool zombie) {
   note(1, id.partition, id.incarnation);
-  repeated_ = true;
   if (!zombie) find(id)->alive = false;
   else later(below(below(3) ? 200 : 2000), [this, id] { find(id)->alive = false; });
   later(below(60), [this, id] { lost(id, "it was killed"); });
@@ -99,7 +100,7 @@ void world::lose(host_id id, bool zombie) {
 // Its end may be told twice, and much later.
 void world::lost(host_id id, const char* why) {
   if (known_lost_.insert(name(id)).second && is_current(id)) most_lost_ = std::max(most_lost_, ++losses_[id.partition]);
-  repeated_ = true;
+  repeated_ |= is_current(id);
   tell(host_lost{id, why});
   if (one_in(4)) later(below(400), [this, id] { tell(host_lost{id, "it was said to be lost before"}); });
 }
@@ -108,7 +109,12 @@ void world::lost(host_id id, const char* why) {
 void world::tell(const master_event& e) {
   master_actions actions;
   master_.set_time(now_);
+  const auto* const ended = std::get_if<task_done>(&e);
+  const auto is_done = [&](const task_id& t) { return master_.knows(t.step) && master_.done(t.step, t.partition); };
+  const bool second = ended && is_done(ended->task);
+  const std::uint64_t won = master_.repaired().won;
   master_.handle(e, actions);
+  if (second && master_.repaired().won > won) wrong_ = "a copy takes over, though its task was done";
   act(actions);
 }
 
@@ -138,7 +144,7 @@ void world::start(const start_host& a) {
   else if (*a.in == id.partition || *a.in < local_) wrong_ = "a copy is made in a slow process, or in the leader's";
   later(below(100), [this, id] {
     if (ended_.contains(name(id))) return;
-    if (one_in(8)) return lost(id, "it did not start");
+    if (one_in(8) && !(calm_ && is_current(id))) return lost(id, "it did not start");
     processes_.push_back(made(id));
     tell(host_ready{id});
     if (one_in(6)) later(below(300), [this, id] { tell(host_ready{id}); });
@@ -189,6 +195,7 @@ void world::do_it(host_id id, const queue_action& a) {
   process& p = *find(id);
   if (const auto* const w = std::get_if<pull>(&a)) {
     const pull want = *w;
+    if (master_.is_copy(want.what.at) && want.what.at != id) wrong_ = "rows of a copy are read, which may not come first";
     if (nested_ && (want.what.at == id || (is_nested(id) && is_nested(want.what.at)))) return pulled_now(id, want);
     later(below(want.what.at == id ? 2 : 50), [this, id, want] { pulled_now(id, want); });
   } else if (const auto* const d = std::get_if<discard>(&a)) {
@@ -212,9 +219,9 @@ void world::pulled_now(host_id id, const pull& want) {
   if (!p || !p->alive) return;
   --pulls_[id];
   const process* const from = find(want.what.at);
-  if (plan_.pulls_fail && one_in(100)) return pull_fails(*p, want);
+  if (plan_.pulls_fail && one_in(is_current(id) ? 100 : 5)) return pull_fails(*p, want);
   if (!from || !from->alive || one_in(40)) return put(*p, not_pulled{want.task, want.what, false, 1});
-  if (one_in(80) && !held_.contains(want.what.step)) {  // it has no file any more, say
+  if (!calm_ && one_in(80) && !held_.contains(want.what.step)) {  // it has no file any more, say
     find(want.what.at)->sent.erase(want.what.step);
     repeated_ = true;
   }

@@ -174,8 +174,7 @@ void master::try_run(step_id s, std::uint32_t p, master_actions& out) {
     t.attempt = ++k.tasks[partition].attempts;
     run_task run{host_of(at), {{id, partition, t.attempt}, k.what.does, k.what.vertex, k.what.reads, {}, {}, {}}};
     if (!k.what.arguments.empty()) run.task.argument = k.what.arguments[k.what.arguments.size() == 1 ? 0 : partition];
-    const bool again = t.attempt > 1 && at != copy_place();
-    if (k.what.does == work::send && again && !k.what.in_pieces) run.task.only = buckets_wanted(k);
+    if (k.what.does == work::send && t.attempt > 1 && !k.what.in_pieces) run.task.only = buckets_wanted(k);
     if (k.what.receives) {
       const auto senders = static_cast<std::uint32_t>(steps_.at(k.what.receives).tasks.size());
       for (std::uint32_t q = 0; q < senders; ++q)

@@ -104,20 +104,19 @@ void master::copy_done(step_id s, master_actions& out) {
   if (k.what.receives) try_drop(k.what.receives, out);
 }
 
-// A process has sent once more for the copy, or beside it, and rows come out another way: the copy is of no use. True: nobody else waits
-// for them, and they are as they were before.
+// Rows that were sent once more come out another way. A copy for which they were, or which has sent others itself, is of no use. True:
+// nobody else waits for them, as the copy may have ended before, and they are as they were.
 bool master::stays_alone(step_id sending, std::uint32_t sender, const task_result& before, master_actions& out) {
-  if (!copy_) return false;
   known_step& k = steps_.at(sending);
   one& t = k.tasks[sender];
   const bool as_before = before.blocks.empty() || alike(before, t.result);
-  const bool beside = sender == copy_->host.partition && k.copy.is == state::done && !alike(k.copy.result, t.result);
-  if (as_before && !beside) return false;
-  end_copy(out);
+  const bool beside = copy_ && sender == copy_->host.partition && k.copy.is == state::done && !alike(k.copy.result, t.result);
+  if (copy_ && (!as_before || beside)) end_copy(out);
   if (as_before) return false;
   for (const step_id r : k.readers)
     if (const auto found = steps_.find(r); found != steps_.end() && found->second.pending) return false;
   t.result = before;
+  out.push_back(drop{t.host, sending});
   set(k, sender, state::idle);
   try_drop(sending, out);
   return true;
