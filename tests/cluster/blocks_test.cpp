@@ -69,12 +69,12 @@ struct pulling {
   pulling(const transport::session_token& token, const std::string& where) : connections(token) { begin(where); }
   void begin(const std::string& where) { begin(where, pool); }
   void begin(const std::string& where, query::runtime::buffer_pool& memory) {
-    pulls = std::make_unique<block_puller>(query, connections, memory, [this](block_puller::outcome o) {
+    pulls = std::make_unique<block_puller>(connections, memory, [this](block_puller::outcome o) {
       const std::lock_guard hold(lock);
       ended.push_back(std::move(o));
       some.notify_one();
     });
-    pulls->peer(server_host, where);
+    pulls->peer(server_host, where, query);
   }
   void pull(const block_size& size, std::uint32_t bucket, query::runtime::page_store::handle into = query::runtime::page_store().make()) {
     pulls->pull({step + 1, 0, 1}, {step, bucket, server_host, attempt, size}, std::move(into));
@@ -247,7 +247,7 @@ TEST_P(blocks, come_from_a_server_that_began_again) {
   auto second = std::make_unique<block_server>(transport::address::parse(GetParam().where), token);
   const std::string where = second->where();
   second->open(query, store);
-  p.pulls->peer(server_host, where);
+  p.pulls->peer(server_host, where, query);
   p.pull(sizes[0], 0);
   EXPECT_TRUE(p.next().pages);
   second.reset();

@@ -19,7 +19,8 @@ using namespace query::cluster;
 // A process of a partition. What a lost one still sends, as a zombie does, the master has to see through.
 struct process {
   host_id id;
-  bool alive = true, slow = false;
+  bool alive = true;
+  std::uint64_t slow = 1;  // it takes so many times as long
   task_queue queue;
   std::map<std::uint64_t, rows> tables;                                     // by vertex
   std::map<step_id, rows> variables;                                        // of loops, in each of their rounds
@@ -46,6 +47,7 @@ class world {
   void later(std::uint64_t delay, std::function<void()> what) { events_.push({now_ + delay, ++numbers_, std::move(what)}); }
   void note(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
   void next();
+  void look_for_slow_until(std::uint64_t at);
   std::string where() const { return " at op " + std::to_string(at_) + " of " + std::to_string(plan_.ops.size()); }
 
   process made(host_id id);
@@ -69,8 +71,14 @@ class world {
   static queue_event event_of(const redirect& a) { return other_block{a.task, a.instead}; }
   static queue_event event_of(const drop& a) { return no_longer_read{a.step}; }
   static queue_event event_of(const give_up& a) { return given_up{a.step}; }
-  static queue_event event_of(const start_host&) { return {}; }
   // What the leader says to its own partitions, and they to it, is said within what it was doing.
+  bool is_current(const host_id& id) const {
+    const auto known = incarnations_.find(id.partition);
+    return id.partition < local_ || (known != incarnations_.end() && known->second == id.incarnation);
+  }
+  void start(const start_host& a);
+  void take_its_place(const host_id& id);
+  void end(const host_id& id);
   bool is_nested(const host_id& id) const { return nested_ && id.partition < local_; }
   void to_process(host_id id, queue_event e);
   void to_master(const host_id& from, const master_event& e);
@@ -124,6 +132,7 @@ class world {
   const plan plan_;
   std::uint32_t local_ = 1;
   bool lockstep_ = false, nested_ = false, kills_late_ = false;  // late: when rows are handed on, or written
+  bool calm_ = false;                                            // nothing is lost, but copies: these may not cost the query anything
   std::uint64_t kills_left_ = 0;
   std::uint32_t most_losses_ = 1000, most_lost_ = 0;
   bool replayable_ = true;
@@ -135,7 +144,10 @@ class world {
   std::priority_queue<event> events_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> channels_;
   std::deque<process> processes_;
-  std::map<std::uint32_t, std::uint32_t> incarnations_{{0, 1}};
+  std::map<std::uint32_t, std::uint32_t> incarnations_{{0, 1}};  // of those that are the partitions' hosts
+  std::set<std::uint64_t> ended_;                                // hosts: of a copy and a slow one, that which was second
+  std::uint64_t next_look_ = 0;
+  bool repeated_ = false;                                        // something was computed again, or may be
   struct by_name {
     bool operator()(const host_id& a, const host_id& b) const { return name(a) < name(b); }
   };
@@ -170,8 +182,10 @@ class world {
   std::map<std::uint64_t, std::vector<step_id>> steps_;
   std::map<std::uint64_t, const op*> ops_of_;
   std::map<std::uint64_t, std::uint64_t> taken_;
-  std::map<place, std::pair<std::uint32_t, host_id>> asked_;                // of each task: its last attempt
-  std::map<place, std::pair<std::uint32_t, std::vector<block>>> read_;      // of each receiver: by its last attempt
+  std::map<std::pair<place, std::uint64_t>, std::uint32_t> asked_;          // of each task, by its host: the last attempt
+  using blocks_read = std::pair<std::uint32_t, std::vector<block>>;
+  std::map<place, blocks_read> read_;                                       // of each receiver: by its last attempt
+  std::map<std::pair<place, std::uint64_t>, blocks_read> read_by_copy_;     // and its host, before that is its partition's
   std::set<place> pulls_failed_;
   std::string wrong_;
   outcome out_;

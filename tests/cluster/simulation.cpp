@@ -18,6 +18,8 @@ outcome world::run() {
   if (wrong_.empty()) check_end();
   out_.wrong = wrong_;
   out_.tasks_again = master_.repaired().tasks;
+  out_.copied = master_.repaired().copied;
+  out_.copies_won = master_.repaired().won;
   return out_;
 }
 
@@ -27,10 +29,13 @@ master::options world::options_of() {
   lockstep_ = below(3) == 0;
   kills_left_ = options_.faults && local_ == 1 ? below(6) : 0;
   kills_late_ = below(4) == 0;
+  calm_ = below(6) == 0;
+  if (calm_) kills_left_ = 0;
   most_losses_ = below(5) == 0 ? 1 : 1000;
   replayable_ = below(12) != 0;
+  const bool copies = options_.slow_process ? options_.copies : options_.faults && below(3);
   return {.partitions = plan_.partitions, .others_from = local_, .most_losses = most_losses_, .most_waited = 1000,
-          .replayable = replayable_};
+          .replayable = replayable_, .slow_after = copies ? std::uint64_t{60} : 0};
 }
 
 void world::note(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
@@ -38,6 +43,8 @@ void world::note(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
 }
 
 void world::next() {
+  look_for_slow_until(events_.top().at);
+  if (!wrong_.empty()) return;
   const event e = events_.top();
   events_.pop();
   now_ = e.at;
@@ -47,8 +54,18 @@ void world::next() {
   if (wrong_.empty()) lead();
 }
 
+void world::look_for_slow_until(std::uint64_t at) {
+  constexpr std::uint64_t interval = 40;
+  for (; next_look_ < std::min(at, events_.top().at); next_look_ += interval) {
+    now_ = std::max(now_, next_look_);
+    tell(look_for_slow{});
+  }
+}
+
 process world::made(host_id id) {
-  process p{id, true, one_in(5), task_queue({.window = options_.window}), {}, {}, {}, {}};
+  std::uint64_t slow = one_in(5) ? below(3) ? 10 : 150 : 1;
+  if (options_.slow_process && id.partition + 1 == plan_.partitions && id.incarnation == 1) slow = 50;
+  process p{id, true, slow, task_queue({.window = options_.window}), {}, {}, {}, {}};
   return p;
 }
 
@@ -82,7 +99,8 @@ void world::lose(host_id id, bool zombie) {
 
 // Its end may be told twice, and much later.
 void world::lost(host_id id, const char* why) {
-  if (known_lost_.insert(name(id)).second) most_lost_ = std::max(most_lost_, ++losses_[id.partition]);
+  if (known_lost_.insert(name(id)).second && is_current(id)) most_lost_ = std::max(most_lost_, ++losses_[id.partition]);
+  repeated_ |= is_current(id);
   tell(host_lost{id, why});
   if (one_in(4)) later(below(400), [this, id] { tell(host_lost{id, "it was said to be lost before"}); });
 }
@@ -90,7 +108,13 @@ void world::lost(host_id id, const char* why) {
 // ------------------------------------------------------------ the master, and messages to and from it
 void world::tell(const master_event& e) {
   master_actions actions;
+  master_.set_time(now_);
+  const auto* const ended = std::get_if<task_done>(&e);
+  const auto is_done = [&](const task_id& t) { return master_.knows(t.step) && master_.done(t.step, t.partition); };
+  const bool second = ended && is_done(ended->task);
+  const std::uint64_t won = master_.repaired().won;
   master_.handle(e, actions);
+  if (second && master_.repaired().won > won) wrong_ = "a copy takes over, though its task was done";
   act(actions);
 }
 
@@ -104,22 +128,42 @@ void world::send(std::uint64_t from, std::uint64_t to, std::function<void()> wha
 void world::act(const master_actions& actions) {
   for (const master_action& a : actions) {
     note(2, a.index());
-    if (const auto* const start = std::get_if<start_host>(&a)) {
-      const host_id id = start->host;
-      incarnations_[id.partition] = id.incarnation;
-      later(below(100), [this, id] {
-        if (one_in(8)) return lost(id, "it did not start");
-        processes_.push_back(made(id));
-        tell(host_ready{id});
-        if (one_in(6)) later(below(300), [this, id] { tell(host_ready{id}); });
-      });
-      continue;
-    }
-    if (const auto* const run = std::get_if<run_task>(&a)) asked_[place_of(run->task.id)] = {run->task.id.attempt, run->host};
+    if (const auto* const run = std::get_if<run_task>(&a)) asked_[{place_of(run->task.id), name(run->host)}] = run->task.id.attempt;
     std::visit([&](const auto& which) {
-      if constexpr (requires { which.host; }) to_process(which.host, event_of(which));
+      if constexpr (std::is_same_v<decltype(which), const start_host&>) start(which);
+      else if constexpr (std::is_same_v<decltype(which), const take_over&>) take_its_place(which.host);
+      else if constexpr (std::is_same_v<decltype(which), const end_host&>) end(which.host);
+      else to_process(which.host, event_of(which));
     }, a);
   }
+}
+
+void world::start(const start_host& a) {
+  const host_id id = a.host;
+  if (!a.in) incarnations_[id.partition] = id.incarnation;
+  else if (*a.in == id.partition || *a.in < local_) wrong_ = "a copy is made in a slow process, or in the leader's";
+  later(below(100), [this, id] {
+    if (ended_.contains(name(id))) return;
+    if (one_in(8) && !(calm_ && is_current(id))) return lost(id, "it did not start");
+    processes_.push_back(made(id));
+    tell(host_ready{id});
+    if (one_in(6)) later(below(300), [this, id] { tell(host_ready{id}); });
+    if (!is_current(id) && one_in(8)) later(below(500), [this, id] { lose(id, below(3) == 0); });
+  });
+}
+
+void world::take_its_place(const host_id& id) {
+  incarnations_[id.partition] = id.incarnation;
+  repeated_ = true;
+  for (const auto& [of, read] : read_by_copy_)
+    if (of.second == name(id)) read_[of.first] = read;
+}
+
+void world::end(const host_id& id) {
+  ended_.insert(name(id));
+  send(0, name(id), [this, id] {
+    if (process* const p = find(id)) p->alive = false;
+  });
 }
 
 void world::to_process(host_id id, queue_event e) {
@@ -151,6 +195,7 @@ void world::do_it(host_id id, const queue_action& a) {
   process& p = *find(id);
   if (const auto* const w = std::get_if<pull>(&a)) {
     const pull want = *w;
+    if (master_.is_copy(want.what.at) && want.what.at != id) wrong_ = "rows of a copy are read, which may not come first";
     if (nested_ && (want.what.at == id || (is_nested(id) && is_nested(want.what.at)))) return pulled_now(id, want);
     later(below(want.what.at == id ? 2 : 50), [this, id, want] { pulled_now(id, want); });
   } else if (const auto* const d = std::get_if<discard>(&a)) {
@@ -163,7 +208,7 @@ void world::do_it(host_id id, const queue_action& a) {
     else p.tables.erase(f->vertex);
   } else if (const auto* const w = std::get_if<work_on>(&a)) {
     const task t = w->task;
-    later(below(p.slow ? 200 : 20), [this, id, t] {
+    later(below(20 * p.slow), [this, id, t] {
       if (process* const there = find(id); there && there->alive) work_now(*there, t);
     });
   }
@@ -174,9 +219,12 @@ void world::pulled_now(host_id id, const pull& want) {
   if (!p || !p->alive) return;
   --pulls_[id];
   const process* const from = find(want.what.at);
-  if (plan_.pulls_fail && one_in(100)) return pull_fails(*p, want);
+  if (plan_.pulls_fail && one_in(is_current(id) ? 100 : 5)) return pull_fails(*p, want);
   if (!from || !from->alive || one_in(40)) return put(*p, not_pulled{want.task, want.what, false, 1});
-  if (one_in(80) && !held_.contains(want.what.step)) find(want.what.at)->sent.erase(want.what.step);  // it has no file any more, say
+  if (!calm_ && one_in(80) && !held_.contains(want.what.step)) {  // it has no file any more, say
+    find(want.what.at)->sent.erase(want.what.step);
+    repeated_ = true;
+  }
   const auto held = from->sent.find(want.what.step);
   if (held == from->sent.end() || held->second.first != want.what.attempt) return put(*p, not_pulled{want.task, want.what, true});
   p->inbox[{want.task.step, want.task.attempt}][name(want.what)] = held->second.second.at(want.what.bucket);
@@ -192,9 +240,9 @@ bool world::is_pending(const task_id& t) const {
 void world::pull_fails(process& p, const pull& want) {
   const host_id id = p.id;
   send(name(id), 0, [this, id, t = want.task] {
-    const bool wanted = asked_[place_of(t)] == std::pair(t.attempt, id) && !known_lost_.contains(name(id)) && is_pending(t) &&
-                        !plan_.differs_vertex;
-    pulls_failed_.insert(place_of(t));
+    const bool counts = is_current(id) && !known_lost_.contains(name(id)) && !plan_.differs_vertex;
+    const bool wanted = counts && asked_[{place_of(t), name(id)}] == t.attempt && is_pending(t);
+    if (is_current(id)) pulls_failed_.insert(place_of(t));
     if (wanted) errors_of_pulls_.insert(t.step);
     tell(task_failed{t, id});
   });
@@ -258,7 +306,8 @@ void world::work_now(process& p, const task& t) {
     case work::receive: {
       rows all;
       std::vector<rows> each;
-      if (auto& read = read_[place_of(t.id)]; read.first <= t.id.attempt) read = {t.id.attempt, t.blocks};
+      auto& read = is_current(p.id) ? read_[place_of(t.id)] : read_by_copy_[{place_of(t.id), name(p.id)}];
+      if (read.first <= t.id.attempt || !is_current(p.id)) read = {t.id.attempt, t.blocks};
       auto& inbox = p.inbox[{t.id.step, t.id.attempt}];
       for (const block& b : t.blocks) {
         if (!inbox.contains(name(b))) wrong_ = "a task begins without a block" + where();

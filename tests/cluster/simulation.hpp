@@ -26,12 +26,15 @@ namespace query::tests::simulated {
 struct options {
   std::uint64_t seed = 1;
   bool faults = true;
+  bool slow_process = false;   // the last partition's first one takes 50 times as long for everything
+  bool copies = true;          // of slow tasks
   std::uint64_t window = 400;  // bytes
 };
 struct outcome {
   std::string wrong;           // an invariant that did not hold
   std::uint64_t trace = 0;     // of all events and actions
   std::uint64_t events = 0, kills = 0, tasks_again = 0, restarts = 0, failures = 0;
+  std::uint64_t copied = 0, copies_won = 0, ended_at = 0;
 };
 outcome simulate(const options& o);
 

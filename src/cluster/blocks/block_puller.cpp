@@ -20,9 +20,8 @@ constexpr std::uint64_t longest_reason = 64 << 10;  // bytes of an error's text
 constexpr std::uint64_t least_by_place = 64 << 10;  // bytes: fewer come with the answer
 }  // namespace
 
-block_puller::block_puller(std::uint64_t query, peer_connections& connections, runtime::buffer_pool& pool,
-                           std::function<void(outcome)> ended)
-    : query_(query), connections_(connections), pool_(pool), ended_(std::move(ended)) {}
+block_puller::block_puller(peer_connections& connections, runtime::buffer_pool& pool, std::function<void(outcome)> ended)
+    : connections_(connections), pool_(pool), ended_(std::move(ended)) {}
 
 block_puller::~block_puller() {
   {
@@ -34,9 +33,9 @@ block_puller::~block_puller() {
   for (std::thread& t : threads_) t.join();
 }
 
-void block_puller::peer(const host_id& host, std::string where) {
+void block_puller::peer(const host_id& host, std::string where, std::uint64_t query) {
   const std::lock_guard hold(lock_);
-  peers_[key(host)] = std::move(where);
+  peers_[key(host)] = {std::move(where), query};
 }
 
 void block_puller::pull(const task_id& task, const block& wanted, block_store::held_block into) {
@@ -72,7 +71,7 @@ bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
   block_name name{r.wanted.step, r.wanted.attempt, r.wanted.bucket};
   const auto ask = [&] {
     name.how = peer ? handed::by_place : handed::over_socket;
-    return to.send(message_kind::pull_block, query_, std::as_bytes(std::span(&name, 1)));
+    return to.send(message_kind::pull_block, r.from.query, std::as_bytes(std::span(&name, 1)));
   };
   block_size came;
   // None: more than the block has, which takes no memory; or a page of nothing, of which there might be any number.
@@ -90,7 +89,7 @@ bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
   };
   if (!ask()) return false;
   while (const auto m = to.receive_head()) {
-    if (m->query != query_) return false;
+    if (m->query != r.from.query) return false;
     if (m->kind == message_kind::block_gone) return o.gone = m->bytes == 0;
     if (m->kind == message_kind::block_end) {
       if (came == r.wanted.size) o.pages = r.into;
@@ -115,7 +114,7 @@ bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
         else peer = 0;
       }
       // The rest comes over the socket where a place could not be read.
-      if (peer ? !to.send(message_kind::block_read, query_, {}) : !ask()) return false;
+      if (peer ? !to.send(message_kind::block_read, r.from.query, {}) : !ask()) return false;
       continue;
     }
     page_header h;
@@ -130,7 +129,7 @@ bool block_puller::pull_from(connection& to, const request& r, outcome& o) {
 block_puller::outcome block_puller::pulled(const request& r) {
   const auto began = std::chrono::steady_clock::now();
   outcome o{r.task, r.wanted, nullptr, false, nullptr};
-  std::shared_ptr<connection> from = r.from.empty() ? nullptr : connections_.take(r.from, ending_);
+  std::shared_ptr<connection> from = r.from.where.empty() ? nullptr : connections_.take(r.from.where, ending_);
   if (from) {
     bool whole = false;
     {
@@ -146,7 +145,7 @@ block_puller::outcome block_puller::pulled(const request& r) {
     }
     const std::lock_guard hold(lock_);
     std::erase(in_use_, from);
-    if (whole && !ending_) connections_.give_back(r.from, std::move(from));
+    if (whole && !ending_) connections_.give_back(r.from.where, std::move(from));
   }
   if (!o.pages && !o.gone && !o.error) {
     std::unique_lock hold(lock_);

@@ -1,7 +1,7 @@
 // Pulls blocks from the processes that hold them, a few at once; each pull ends with a call on a thread of the puller's.
 //
-//   block_puller pulls(query, connections, pool, [](block_puller::outcome o) { ... });
-//   pulls.peer({2, 1}, "unix:@...");                    // where the host listens
+//   block_puller pulls(connections, pool, [](block_puller::outcome o) { ... });
+//   pulls.peer({2, 1}, "unix:@...", query);             // where the host listens, and the number of the query there
 //   pulls.pull(task, wanted, store.make());             // its pages go there as they come, and from there to files
 #pragma once
 
@@ -35,28 +35,31 @@ class block_puller {
     std::exception_ptr error;
     std::uint32_t milliseconds = 0;  // that it took, if there are no pages
   };
-  block_puller(std::uint64_t query, peer_connections& connections, runtime::buffer_pool& pool, std::function<void(outcome)> ended);
+  block_puller(peer_connections& connections, runtime::buffer_pool& pool, std::function<void(outcome)> ended);
   ~block_puller();  // those under way end, without a call
   block_puller(const block_puller&) = delete;
   block_puller& operator=(const block_puller&) = delete;
 
-  void peer(const host_id& host, std::string where);
+  void peer(const host_id& host, std::string where, std::uint64_t query);
   void pull(const task_id& task, const block& wanted, block_store::held_block into);
 
  private:
   static constexpr std::size_t most_at_once = 3;
+  struct place {
+    std::string where;
+    std::uint64_t query = 0;
+  };
   struct request {
     task_id task;
     block wanted;
     block_store::held_block into;
-    std::string from;
+    place from;
   };
   void work();
   outcome pulled(const request& r);
   bool pull_from(connection& to, const request& r, outcome& o);
   static std::pair<std::uint32_t, std::uint32_t> key(const host_id& h) { return {h.partition, h.incarnation}; }
 
-  const std::uint64_t query_;
   peer_connections& connections_;
   runtime::buffer_pool& pool_;
   const std::function<void(outcome)> ended_;
@@ -66,7 +69,7 @@ class block_puller {
   std::atomic<bool> ending_{false};
   std::size_t idle_ = 0;
   std::deque<request> requests_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> peers_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, place> peers_;
   std::vector<std::shared_ptr<connection>> in_use_;
   std::vector<std::thread> threads_;
 };

@@ -84,7 +84,7 @@ class partition_here {
         server_(server),
         kept_(kept),
         context_{*session.scheduler, session.pool, cancel_},
-        pulls_(query, connections, session.pool, [this](block_puller::outcome o) { came(std::move(o)); }) {
+        pulls_(connections, session.pool, [this](block_puller::outcome o) { came(std::move(o)); }) {
     context_.local = session.cpu.get();
     context_.temp = &session.temp;
     cancel_.count_in(session.pool);
@@ -98,7 +98,8 @@ class partition_here {
       case message_kind::rows: return leave_to_worker(std::move(m));
       case message_kind::peer: {
         const auto host = from.get<host_id>();
-        return pulls_.peer(host, from.get_text());
+        std::string where = from.get_text();
+        return pulls_.peer(host, std::move(where), from.get<std::uint64_t>());
       }
       case message_kind::task: {
         task t = read_task(from);

@@ -55,10 +55,7 @@ leader::leader(planner::machine_graph& first, runtime::session_state& session, r
 
 leader::~leader() {
   end_attending();
-  pulls_.reset();
-  for (const there& t : there_)
-    if (t.process) t.process->close(query_);
-  if (begun_ && sent_) cluster_->blocks().close(query_);
+  close_all();
 }
 
 void leader::leads(runtime::executor& first) {
@@ -68,11 +65,10 @@ void leader::leads(runtime::executor& first) {
   if (master_) {
     repaired_before_.hosts += master_->repaired().hosts;
     repaired_before_.tasks += master_->repaired().tasks;
+    repaired_before_.copied += master_->repaired().copied;
+    repaired_before_.won += master_->repaired().won;
   }
-  pulls_.reset();
-  for (there& t : there_)
-    if (t.process) t.process->close(query_);
-  if (begun_ && sent_) cluster_->blocks().close(query_);
+  close_all();
   for (here& p : all_) {
     runtime::executor* runs = &first;
     if (p.own_context) {
@@ -100,10 +96,13 @@ void leader::leads(runtime::executor& first) {
   to_start_.clear();
   errors_.clear();
   there_.assign(parts(), {});
+  copy_ = {};
+  looked_ = std::chrono::steady_clock::now();
   inbox_ = std::make_shared<leader_inbox>();
   master_.emplace(master::options{.partitions = static_cast<std::uint32_t>(parts()),
                                   .others_from = static_cast<std::uint32_t>(all_.size()),
-                                  .replayable = replayable_});
+                                  .replayable = replayable_,
+                                  .slow_after = cluster_ ? cluster_->slow_after() : 0});
 }
 
 void leader::end_attending() {
@@ -120,7 +119,7 @@ void leader::begin() {
   if (sent_) {
     query_ = cluster_->next_query();
     cluster_->blocks().open(query_, all_[0].work->blocks());
-    pulls_ = std::make_unique<block_puller>(query_, cluster_->connections(), all_[0].context->pool,
+    pulls_ = std::make_unique<block_puller>(cluster_->connections(), all_[0].context->pool,
                                             [box = inbox_](block_puller::outcome o) { box->put(std::move(o)); });
   }
   master_actions actions;
@@ -146,6 +145,7 @@ bool leader::others_have(const vertex& v) const {
 step_id leader::submit(step s) {
   begin();
   master_actions actions;
+  master_->set_time(milliseconds_at(std::chrono::steady_clock::now()));
   const step_id id = master_->submit(std::move(s), actions);
   act(actions);
   return id;
@@ -383,10 +383,18 @@ std::string leader::repairs() const {
   if (master_) {
     r.hosts += master_->repaired().hosts;
     r.tasks += master_->repaired().tasks;
+    r.copied += master_->repaired().copied;
+    r.won += master_->repaired().won;
   }
-  if (!r.hosts && !r.tasks && !rounds_again_) return {};
   const auto counted = [](std::uint64_t n, const char* one, const char* more) { return std::to_string(n) + (n == 1 ? one : more); };
-  return counted(r.hosts, " process was lost, ", " processes were lost, ") + counted(r.tasks, " task ran again", " tasks ran again") +
+  std::string told;
+  if (r.copied)
+    told = counted(r.copied, " task was copied because its process was slow", " tasks were copied because their processes were slow");
+  if (r.won) told += ", and " + counted(r.won, " copy was done first", " copies were done first");
+  if (!r.hosts && !r.tasks && !rounds_again_) return told;
+  if (r.copied) told += "; ";
+  if (r.hosts || !r.copied) told += counted(r.hosts, " process was lost, ", " processes were lost, ");
+  return told + counted(r.tasks, " task ran again", " tasks ran again") +
          (rounds_again_ ? ", and " + counted(rounds_again_, " round of a loop", " rounds of a loop") : std::string());
 }
 

@@ -43,6 +43,7 @@ class leader_inbox final : public local_process::listener {
     host_id from;
     std::optional<message> what;  // nothing: the process was lost
     std::string why;
+    std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
   };
   void heard(const host_id& from, message m) override { put({from, std::move(m), ""}); }
   void lost(const host_id& from, const std::string& why) override { put({from, std::nullopt, why}); }
@@ -105,6 +106,7 @@ class leader final : public runtime::partitions {
     std::shared_ptr<local_process> process;
     host_id as;
     std::string where;
+    std::uint64_t query = 0;  // as the process knows it: it may run a copy of another partition
   };
   // How the rows of an exchange go, now that some have been counted.
   struct revision {
@@ -115,6 +117,9 @@ class leader final : public runtime::partitions {
   };
   std::size_t parts() const { return static_cast<std::size_t>(all_[0].graph->partitions); }
   bool is_here(std::uint32_t partition) const { return partition < all_.size(); }
+  static std::uint64_t milliseconds_at(std::chrono::steady_clock::time_point t) {
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(t.time_since_epoch()).count());
+  }
 
   // Steps.
   void begin();
@@ -153,15 +158,20 @@ class leader final : public runtime::partitions {
   void attend(bool wait);
   void look_after_others();
   void end_attending();
-  void tell(const master_event& e);
+  void tell(const master_event& e, std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now());
   void act(const master_actions& actions);
   void act(const queue_actions& actions, std::uint32_t partition);
   void put(std::uint32_t partition, const queue_event& e);
   void work_here();
   task_result worked_on(here& p, const task& t);
   void start_hosts();
-  there begun(const host_id& host);
-  void send_plan(const std::shared_ptr<local_process>& to, const host_id& as);
+  void begin_host(const host_id& host, std::shared_ptr<local_process> process);
+  void introduce(const there& to);
+  there* known(const host_id& host);
+  void close(there& t);
+  void close_all();
+  void look_for_slow();
+  void send_plan(const there& to);
   void send(const host_id& to, message_kind kind, std::span<const std::byte> what);
   void heard(leader_inbox::said& s);
   void count_done(const task_id& t, const host_id& by, const task_result& r);
@@ -212,9 +222,11 @@ class leader final : public runtime::partitions {
   std::set<step_id> stays_;                                                 // steps that send no row to another partition
   std::map<step_id, const planner::vertex*> vertices_;                      // whose progress is to be told
   std::deque<std::pair<std::uint32_t, task>> to_do_;                        // by partitions of this process
-  std::vector<host_id> to_start_;
+  std::vector<start_host> to_start_;
   std::map<std::pair<step_id, std::uint32_t>, std::exception_ptr> errors_;
   std::vector<there> there_;                                                // by partition
+  there copy_;                                                              // of one that is slow
+  std::chrono::steady_clock::time_point looked_{};                          // for slow tasks
   std::shared_ptr<leader_inbox> inbox_;
   std::unique_ptr<block_puller> pulls_;
 

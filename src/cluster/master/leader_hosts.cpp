@@ -49,48 +49,86 @@ void leader_inbox::take(std::deque<said>& from_processes, std::deque<block_pulle
 // All are started before anyone's plan is sent.
 void leader::start_hosts() {
   while (!to_start_.empty()) {
-    const std::vector<host_id> now = std::exchange(to_start_, {});
-    const auto guarded = [&](const host_id& host, auto step) {
+    const std::vector<start_host> now = std::exchange(to_start_, {});
+    std::vector<std::shared_ptr<local_process>> processes;
+    for (const start_host& s : now)
+      processes.push_back(s.in ? there_[*s.in].process : cluster_->living(s.host.partition, all_[0].context->cancel));
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const host_id& host = now[i].host;
+      if (!master_->is_host(host) && !master_->is_copy(host)) continue;  // a copy that is not wanted any more
       try {
-        step();
-        return true;
+        if (!processes[i]) throw runtime::process_lost("the process of its copy was lost");
+        begin_host(host, processes[i]);
       } catch (const runtime::process_lost& e) {
         tell(host_lost{host, e.what()});
-        return false;
       }
-    };
-    std::vector<std::shared_ptr<local_process>> processes;
-    for (const host_id& host : now) processes.push_back(cluster_->living(host.partition, all_[0].context->cancel));
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      const host_id& host = now[i];
-      if (!guarded(host, [&] {
-            processes[i]->open(query_, inbox_, host);
-            there_[host.partition] = {processes[i], host, processes[i]->listens_at(all_[0].context->cancel)};
-            send_plan(processes[i], host);
-          }))
-        continue;
-      // Every process pulls blocks from every other one, so each learns the address of a process before a task names that process.
-      byte_writer peer;
-      peer.put(host);
-      peer.put_text(there_[host.partition].where);
-      pulls_->peer(host, there_[host.partition].where);
-      for (const there& t : there_)
-        if (t.process && t.as != host) send(t.as, message_kind::peer, peer.bytes());
-      const auto introduce = [&](const host_id& other, const std::string& where) {
-        byte_writer w;
-        w.put(other);
-        w.put_text(where);
-        send(host, message_kind::peer, w.bytes());
-      };
-      introduce({0, 1}, cluster_->blocks().where());
-      for (const there& t : there_)
-        if (t.process && t.as != host) introduce(t.as, t.where);
-      tell(host_ready{host});
     }
   }
 }
 
-void leader::send_plan(const std::shared_ptr<local_process>& to, const host_id& as) {
+// A process has a number of the query for each partition that it runs.
+void leader::begin_host(const host_id& host, std::shared_ptr<local_process> process) {
+  there t{std::move(process), host, "", host.incarnation == 1 ? query_ : cluster_->next_query()};
+  t.process->open(t.query, inbox_, host);
+  there& now = master_->is_host(host) ? there_[host.partition] : copy_;
+  now = t;
+  now.where = t.process->listens_at(all_[0].context->cancel);
+  send_plan(now);
+  introduce(now);
+  tell(host_ready{host});
+}
+
+// Every process pulls blocks from every other one, so each learns the address of a process before a task names that process.
+void leader::introduce(const there& to) {
+  const auto tell_of = [&](const host_id& whom, const host_id& other, const std::string& where, std::uint64_t query) {
+    byte_writer w;
+    w.put(other);
+    w.put_text(where);
+    w.put(query);
+    send(whom, message_kind::peer, w.bytes());
+  };
+  pulls_->peer(to.as, to.where, to.query);
+  tell_of(to.as, {0, 1}, cluster_->blocks().where(), query_);
+  std::vector<there> others = there_;
+  others.push_back(copy_);
+  for (const there& t : others) {
+    if (!t.process || t.as == to.as) continue;
+    tell_of(t.as, to.as, to.where, to.query);
+    tell_of(to.as, t.as, t.where, t.query);
+  }
+}
+
+leader::there* leader::known(const host_id& host) {
+  there& of_partition = there_[host.partition];
+  if (of_partition.process && of_partition.as == host) return &of_partition;
+  return copy_.process && copy_.as == host ? &copy_ : nullptr;
+}
+
+void leader::close(there& t) {
+  if (t.process) t.process->close(t.query);
+  t = {};
+}
+void leader::close_all() {
+  pulls_.reset();
+  for (there& t : there_) close(t);
+  close(copy_);
+  if (begun_ && sent_) cluster_->blocks().close(query_);
+}
+
+// Cached rows are in the process of their partition alone: its tasks are not copied.
+void leader::look_for_slow() {
+  constexpr std::chrono::milliseconds interval{100};
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked_ < interval) return;
+  looked_ = now;
+  const auto& found = leads_->cached().found;
+  if (!cached_numbers_.empty() || std::any_of(found.begin(), found.end(), [](const auto& v) { return v.first->partitions > 1; })) return;
+  tell(cluster::look_for_slow{});
+}
+
+void leader::send_plan(const there& t) {
+  const std::shared_ptr<local_process> to = t.process;
+  const host_id as = t.as;
   runtime::run_context& context = *all_[0].context;
   const sent_plan& plan = sent_->plan;
   byte_writer head;
@@ -115,11 +153,11 @@ void leader::send_plan(const std::shared_ptr<local_process>& to, const host_id& 
   write_list(head, kept_as);
   write_list(head, surely_cached);
   write_list(head, cluster_->cached().gone());
-  to->send(message_kind::plan, query_, context.cancel, head.bytes(), plan.bytes);
+  to->send(message_kind::plan, t.query, context.cancel, head.bytes(), plan.bytes);
   const auto send_page = [&](const rows_header& h, const row_page* page) {
     std::span<const std::byte> rest;
     if (page) rest = {page->bytes.as<const std::byte>(), page->bytes.size()};
-    to->send(message_kind::rows, query_, context.cancel, std::as_bytes(std::span(&h, 1)), rest);
+    to->send(message_kind::rows, t.query, context.cancel, std::as_bytes(std::span(&h, 1)), rest);
   };
   // A few pages at a time: they take memory here.
   const auto send_table = [&](const detail::table& rows, rows_of of, std::uint64_t number, std::uint64_t part) {
@@ -166,10 +204,10 @@ void leader::send_plan(const std::shared_ptr<local_process>& to, const host_id& 
 
 // A process that is gone is heard of by itself.
 void leader::send(const host_id& to, message_kind kind, std::span<const std::byte> what) {
-  const there& t = there_[to.partition];
-  if (!t.process || t.as != to) return;
+  const there* const t = known(to);
+  if (!t) return;
   try {
-    t.process->send(kind, query_, all_[0].context->cancel, what);
+    t->process->send(kind, t->query, all_[0].context->cancel, what);
   } catch (const runtime::process_lost& e) {
     inbox_->lost(to, e.what());
   }
@@ -177,7 +215,7 @@ void leader::send(const host_id& to, message_kind kind, std::span<const std::byt
 
 void leader::heard(leader_inbox::said& s) {
   if (!s.what) {
-    if (there_[s.from.partition].as == s.from) there_[s.from.partition] = {};
+    if (there* const t = known(s.from)) *t = {};
     return tell(host_lost{s.from, s.why});
   }
   byte_reader from(s.what->bytes);
@@ -186,7 +224,7 @@ void leader::heard(leader_inbox::said& s) {
       task_id t;
       task_result r = read_result(from, t);
       count_done(t, s.from, r);
-      return tell(task_done{t, s.from, std::move(r)});
+      return tell(task_done{t, s.from, std::move(r)}, s.at);
     }
     case message_kind::missing: {
       const auto m = from.get<task_block>();
@@ -194,12 +232,14 @@ void leader::heard(leader_inbox::said& s) {
     }
     case message_kind::failed: {
       const auto t = from.get<task_id>();
-      const local_process* const process = there_[s.from.partition].process.get();
+      const there* const by = known(s.from);
+      const bool is_copy = master_->is_copy(s.from);
+      if (is_copy && t.step == 0) return tell(host_lost{s.from, "its plan did not come"});
       try {
-        rethrow(from, process ? process->name() : "a process that was lost");
+        rethrow(from, by ? by->process->name() : "a process that was lost");
       } catch (...) {
         if (t.step == 0) throw;  // its plan, or its rows
-        errors_[{t.step, t.partition}] = std::current_exception();
+        if (!is_copy) errors_[{t.step, t.partition}] = std::current_exception();
       }
       return tell(task_failed{t, s.from});
     }

@@ -12,8 +12,9 @@
 namespace query::cluster {
 
 // ---------------------------------------------------------------- what goes on
-void leader::tell(const master_event& e) {
+void leader::tell(const master_event& e, std::chrono::steady_clock::time_point at) {
   master_actions actions;
+  master_->set_time(milliseconds_at(at));
   master_->handle(e, actions);
   act(actions);
 }
@@ -21,7 +22,11 @@ void leader::tell(const master_event& e) {
 void leader::act(const master_actions& actions) {
   for (const master_action& a : actions) {
     if (const auto* const start = std::get_if<start_host>(&a)) {
-      to_start_.push_back(start->host);
+      to_start_.push_back(*start);
+    } else if (const auto* const copy = std::get_if<take_over>(&a)) {
+      if (copy_.as == copy->host) there_[copy->host.partition] = std::exchange(copy_, {});
+    } else if (const auto* const ended = std::get_if<end_host>(&a)) {
+      if (there* const t = known(ended->host)) close(*t);
     } else if (const auto* const run = std::get_if<run_task>(&a)) {
       if (is_here(run->host.partition)) {
         put(run->host.partition, run->task);
@@ -160,6 +165,7 @@ void leader::attend(bool wait) {
       put(0, not_pulled{o.task, o.wanted, o.gone, o.milliseconds});
     }
   }
+  look_for_slow();
   start_hosts();
 }
 
@@ -206,7 +212,7 @@ void leader::count_done(const task_id& t, const host_id& by, const task_result& 
     if (!saves) session_->sent_rows += b.rows;
     (saves ? session_->saved_bytes : session_->sent_bytes) += b.bytes;
   }
-  if (is_here(t.partition) || !vertices_.contains(t.step)) return;
+  if (is_here(t.partition) || !vertices_.contains(t.step) || copy_.as == by) return;
   const planner::vertex& v = *vertices_.at(t.step);
   const auto kept_as = cached_numbers_.find(&v);
   if (kept_as != cached_numbers_.end() && there_[t.partition].as == by)

@@ -19,7 +19,7 @@ master::master(options o) : options_(o), hosts_(o.partitions) {}
 
 void master::begin(master_actions& out) {
   for (std::uint32_t p = 0; p < hosts_.size(); ++p) {
-    hosts_[p].incarnation = 1;
+    hosts_[p].incarnation = hosts_[p].made = 1;
     if (local(p)) hosts_[p].now = host::is::ready;
     else out.push_back(start_host{host_of(p)});
   }
@@ -77,15 +77,35 @@ bool master::done(step_id s, std::uint32_t partition) const {
 }
 const task_result& master::result(step_id s, std::uint32_t partition) const { return steps_.at(s).tasks.at(partition).result; }
 
-master::one* master::current(const task_id& t, const host_id& h) {
+std::optional<std::uint32_t> master::current(const task_id& t, const host_id& h) const {
   const auto found = steps_.find(t.step);
-  if (found == steps_.end() || t.partition >= found->second.tasks.size()) return nullptr;
-  one& known = found->second.tasks[t.partition];
-  return known.is == state::asked && known.attempt == t.attempt && known.host == h ? &known : nullptr;
+  if (found == steps_.end() || t.partition >= found->second.tasks.size()) return std::nullopt;
+  const std::uint32_t at = copy_ && copy_->host == h ? copy_place() : t.partition;
+  if (!has_place(found->second, at) || partition_of(at) != t.partition) return std::nullopt;
+  const one& known = task_at(found->second, at);
+  if (known.is == state::asked && known.attempt == t.attempt && known.host == h) return at;
+  return std::nullopt;
+}
+
+std::vector<std::uint32_t> master::places(const known_step& k) const {
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t p = 0; p < k.tasks.size(); ++p) all.push_back(p);
+  if (has_place(k, copy_place())) all.push_back(copy_place());
+  return all;
+}
+
+// The copy of a receiver takes what the slow process has sent, or else what the copy sends.
+std::uint32_t master::place_of_sender(const known_step& sending, std::uint32_t receiver, std::uint32_t sender) const {
+  const bool own = receiver == copy_place() && sender == copy_->host.partition && sending.tasks[sender].is != state::done;
+  return own ? copy_place() : sender;
 }
 
 void master::set(known_step& k, std::uint32_t p, state now) {
-  one& t = k.tasks[p];
+  one& t = task_at(k, p);
+  if (p == copy_place()) {
+    t.is = now;
+    return;
+  }
   const auto pending = [](state is) { return is == state::waiting || is == state::asked; };
   k.done += (now == state::done) - (t.is == state::done);
   k.pending += pending(now) - pending(t.is);
@@ -104,6 +124,7 @@ std::vector<std::uint32_t> master::buckets_wanted(const known_step& sending) con
       if (found->second.tasks[p].is == state::done) somebody_has = true;
       else wanted.push_back(p);
     }
+    if (is_pending(found->second.copy)) wanted.push_back(copy_->host.partition);
   }
   if (!somebody_has) wanted.clear();
   return wanted;
@@ -111,26 +132,33 @@ std::vector<std::uint32_t> master::buckets_wanted(const known_step& sending) con
 
 block master::block_for(const step& receiving, std::uint32_t sender, std::uint32_t receiver) const {
   const step_id sending = receiving.receives;
-  const one& from = steps_.at(sending).tasks[sender];
-  if (from.is != state::done) return {sending, 0, host_of(sender), 0, {}};  // there will be one
-  const std::size_t i = receiving.only ? receiving.only->bucket : index_of_block(from.result, receiver);
+  const std::uint32_t at = place_of_sender(steps_.at(sending), receiver, sender);
+  const one& from = task_at(steps_.at(sending), at);
+  if (from.is != state::done) return {sending, 0, host_of(at), 0, {}};  // there will be one
+  const std::size_t i = receiving.only ? receiving.only->bucket : index_of_block(from.result, partition_of(receiver));
   return {sending, static_cast<std::uint32_t>(i), from.host, from.attempt, from.result.blocks.at(i)};
 }
 
 // A process works its tasks off when what they read is there: a task may be asked for as soon as those that it reads have been.
 bool master::may_run(step_id s, const known_step& k, std::uint32_t p) const {
-  if (failed_ || hosts_[p].now != host::is::ready || (fails_at_ && !(place{s, p} < *fails_at_))) return false;
+  const bool is_ready = p == copy_place() ? copy_->ready : hosts_[p].now == host::is::ready;
+  if (failed_ || !is_ready || (fails_at_ && !(place{s, p} < *fails_at_))) return false;
   for (const step_id r : k.what.reads) {
-    const state is = steps_.at(r).tasks.at(p).is;
+    const state is = task_at(steps_.at(r), p).is;
     if (is != state::asked && is != state::done) return false;
   }
   if (!k.what.receives) return true;
   // It pulls the blocks of those who have sent while others are at it, and begins when it has all.
   const known_step& sending = steps_.at(k.what.receives);
   if (k.what.only) return sending.tasks[k.what.only->sender].is == state::done;
-  return sending.done > 0 && std::all_of(sending.tasks.begin(), sending.tasks.end(), [&](const one& t) {
-           return t.is != state::done || has_bucket(t.only, t.result, p);
-         });
+  bool some = false;
+  for (std::uint32_t q = 0; q < sending.tasks.size(); ++q) {
+    const one& t = task_at(sending, place_of_sender(sending, p, q));
+    if (t.is != state::done) continue;
+    some = true;
+    if (!has_bucket(t.only, t.result, partition_of(p))) return false;
+  }
+  return some;
 }
 
 void master::try_run(step_id s, std::uint32_t p, master_actions& out) {
@@ -139,11 +167,13 @@ void master::try_run(step_id s, std::uint32_t p, master_actions& out) {
     const auto [id, at] = tries.back();
     tries.pop_back();
     known_step& k = steps_.at(id);
-    if (at >= k.tasks.size()) continue;
-    one& t = k.tasks[at];
+    if (!has_place(k, at)) continue;
+    one& t = task_at(k, at);
     if (t.is != state::waiting || !may_run(id, k, at)) continue;
-    run_task run{host_of(at), {{id, at, ++t.attempt}, k.what.does, k.what.vertex, k.what.reads, {}, {}, {}}};
-    if (!k.what.arguments.empty()) run.task.argument = k.what.arguments[k.what.arguments.size() == 1 ? 0 : at];
+    const std::uint32_t partition = partition_of(at);
+    t.attempt = ++k.tasks[partition].attempts;
+    run_task run{host_of(at), {{id, partition, t.attempt}, k.what.does, k.what.vertex, k.what.reads, {}, {}, {}}};
+    if (!k.what.arguments.empty()) run.task.argument = k.what.arguments[k.what.arguments.size() == 1 ? 0 : partition];
     if (k.what.does == work::send && t.attempt > 1 && !k.what.in_pieces) run.task.only = buckets_wanted(k);
     if (k.what.receives) {
       const auto senders = static_cast<std::uint32_t>(steps_.at(k.what.receives).tasks.size());
@@ -153,6 +183,7 @@ void master::try_run(step_id s, std::uint32_t p, master_actions& out) {
     }
     t.host = run.host;
     t.only = run.task.only;
+    t.asked = now_;
     set(k, at, state::asked);
     out.push_back(std::move(run));
     for (const step_id r : k.readers) {
@@ -164,119 +195,171 @@ void master::try_run(step_id s, std::uint32_t p, master_actions& out) {
 
 // After a loss: what is missing runs again. Readers come behind what they read, so one pass backwards finds all that is wanted.
 void master::settle(master_actions& out) {
+  bool too_late_to_copy = false;
   for (auto i = steps_.rbegin(); i != steps_.rend(); ++i) {
     known_step& k = i->second;
-    for (std::uint32_t p = 0; p < k.tasks.size(); ++p) {
-      if (k.tasks[p].is == state::idle && !k.released && leaves_rows(k.what.does)) set(k, p, state::waiting);
-      const state is = k.tasks[p].is;
+    for (const std::uint32_t p : places(k)) {
+      one& t = task_at(k, p);
+      const bool copies = p == copy_place();
+      if (t.is == state::idle && !k.released && leaves_rows(k.what.does) && !copies) set(k, p, state::waiting);
+      const state is = t.is;
       if (is != state::waiting && is != state::asked) continue;
       const auto want = [&](known_step& of, std::uint32_t q) {
-        if (of.released) return fail({{}, "rows that were given up would have to be computed again"});
-        set(of, q, state::waiting);
+        if (!of.released) return set(of, q, state::waiting);
+        if (copies) too_late_to_copy = true;
+        else fail({{}, "rows that were given up would have to be computed again"});
       };
       if (is == state::waiting)
         for (const step_id r : k.what.reads)
-          if (known_step& of = steps_.at(r); of.tasks[p].is == state::idle) want(of, p);
+          if (known_step& of = steps_.at(r); task_at(of, p).is == state::idle) want(of, p);
       if (!k.what.receives) continue;
       known_step& sending = steps_.at(k.what.receives);
       for (std::uint32_t q = 0; q < sending.tasks.size(); ++q) {
         if (!reads_sender(k.what, q)) continue;
-        const one& sender = sending.tasks[q];
-        const bool lacks = is == state::waiting && sender.is == state::done && !has_bucket(sender.only, sender.result, p);
-        if (sender.is == state::idle || lacks) want(sending, q);
+        const std::uint32_t from = place_of_sender(sending, p, q);
+        const one& sender = task_at(sending, from);
+        const bool lacks = is == state::waiting && sender.is == state::done && !has_bucket(sender.only, sender.result, partition_of(p));
+        if (sender.is == state::idle || lacks) want(sending, from);
       }
     }
   }
+  if (too_late_to_copy) end_copy(out);
   for (const auto& [id, k] : steps_)
-    for (std::uint32_t p = 0; p < k.tasks.size(); ++p)
-      if (k.tasks[p].is == state::waiting) try_run(id, p, out);
+    for (const std::uint32_t p : places(k))
+      if (task_at(k, p).is == state::waiting) try_run(id, p, out);
 }
 
 void master::on(const host_ready& e, master_actions& out) {
-  if (e.host.partition >= hosts_.size() || host_of(e.host.partition) != e.host) return;
-  hosts_[e.host.partition].now = host::is::ready;
-  for (const auto& [id, k] : steps_) try_run(id, e.host.partition, out);
+  const bool copies = copy_ && copy_->host == e.host;
+  if (copies) copy_->ready = true;
+  else if (e.host.partition >= hosts_.size() || host_of(e.host.partition) != e.host) return;
+  else hosts_[e.host.partition].now = host::is::ready;
+  for (const auto& [id, k] : steps_) try_run(id, copies ? copy_place() : e.host.partition, out);
 }
 
 void master::on(const host_lost& e, master_actions& out) {
   const std::uint32_t p = e.host.partition;
+  if (copy_ && copy_->host == e.host) return end_copy(out);
   if (p >= hosts_.size() || local(p) || host_of(p) != e.host) return;
-  host& h = hosts_[p];
   ++repaired_.hosts;
-  if (++h.losses > options_.most_losses || !options_.replayable) return fail({{}, e.why});
-  ++h.incarnation;
-  h.now = host::is::starting;
+  if (++hosts_[p].losses > options_.most_losses || !options_.replayable) return fail({{}, e.why});
+  replace_host(p, out);
+}
+
+// By its copy, if it has one, which has done some of its tasks.
+void master::replace_host(std::uint32_t p, master_actions& out) {
+  host& h = hosts_[p];
+  const bool by_copy = copy_ && copy_->host.partition == p;
+  h.incarnation = by_copy ? copy_->host.incarnation : ++h.made;
+  h.now = by_copy && copy_->ready ? host::is::ready : host::is::starting;
   const auto is_lost = [](const auto& known) { return known.second.what.of_round && !is_held(known.second); };
   if (std::any_of(steps_.begin(), steps_.end(), is_lost)) {
     rounds_lost_ = true;
     give_up_rounds(false, out);
   }
-  out.push_back(start_host{host_of(p)});
+  if (by_copy) out.push_back(take_over{host_of(p)});
+  else out.push_back(start_host{host_of(p)});
+  std::vector<step_id> sent;
   for (auto& [id, k] : steps_) {
     if (p >= k.tasks.size()) continue;
-    one& t = k.tasks[p];
-    if (t.is == state::asked) set(k, p, state::waiting);
-    // Answers are here.
-    if (t.is == state::done && (leaves_rows(k.what.does) || k.what.does == work::send)) set(k, p, state::idle);
+    if (by_copy && k.what.does == work::send && k.copy.is == state::done) sent.push_back(id);
+    replace_task(k, p, by_copy ? std::exchange(k.copy, {}) : one{});
   }
+  if (by_copy) copy_.reset();
   settle(out);
+  if (by_copy) after_copy(sent, p, out);
+}
+
+void master::replace_task(known_step& k, std::uint32_t p, const one& copy) {
+  one& t = k.tasks[p];
+  const bool leaves_something = leaves_rows(k.what.does) || k.what.does == work::send;
+  if (copy.is != state::idle && t.is != state::failed && (t.is != state::done || leaves_something)) {
+    t.attempt = copy.attempt;
+    t.host = copy.host;
+    t.only = copy.only;
+    t.waited = copy.waited;
+    t.asked = copy.asked;
+    if (copy.is == state::done) t.result = copy.result;
+    return set(k, p, copy.is);
+  }
+  if (t.is == state::asked) set(k, p, state::waiting);
+  // Answers are here.
+  if (t.is == state::done && leaves_something) set(k, p, state::idle);
 }
 
 void master::on(const task_done& e, master_actions& out) {
-  one* const t = current(e.task, e.host);
-  if (!t) return;
+  const auto at = current(e.task, e.host);
+  if (!at) return;
   const step_id s = e.task.step;
+  const std::uint32_t p = e.task.partition;
   known_step& k = steps_.at(s);
-  const task_result before = std::exchange(t->result, e.result);
-  set(k, e.task.partition, state::done);
+  one& t = task_at(k, *at);
+  const task_result before = std::exchange(t.result, e.result);
+  set(k, *at, state::done);
+  if (*at == copy_place()) return copy_done(s, out);
+  t.took = now_ - std::min(now_, works_since(k, p));
+  hosts_[p].last_done = k.last_done = now_;
+  if (copy_ && place{s, p} == place{copy_->of, copy_->host.partition}) end_copy(out);  // it has come first
   if (k.what.does == work::send) {
-    if (!same_as_before(s, e.task.partition, before, out))
+    if (stays_alone(s, p, before, out)) return;
+    if (!same_as_before(s, p, before, out))
       return fail({{}, "rows that were lost come out another way when they are computed again"});
-    if (k.tasks[e.task.partition].is == state::done) offer_blocks(s, e.task.partition, out);  // else it runs once more, for others too
+    if (k.tasks[p].is == state::done) offer_blocks(s, p, out);  // else it runs once more, for others too
   }
   for (const step_id r : k.what.reads) try_drop(r, out);
   if (k.what.receives && k.done == k.tasks.size()) try_drop(k.what.receives, out);
   try_drop(s, out);
 }
 
-void master::on(const task_failed& e, master_actions&) {
-  if (!current(e.task, e.host)) return;
+// The error of a copy is nobody's: the task itself goes on.
+void master::on(const task_failed& e, master_actions& out) {
+  const auto is = current(e.task, e.host);
+  if (!is) return;
+  if (copy_ && partition_of(*is) == copy_->host.partition) end_copy(out);
+  if (*is == copy_place()) return;
   const place at{e.task.step, e.task.partition};
   set(steps_.at(e.task.step), e.task.partition, state::failed);
   if (!fails_at_ || at < *fails_at_) fails_at_ = at;
 }
 
 void master::on(const block_missing& e, master_actions& out) {
-  one* const t = current(e.task, e.host);
+  const auto at = current(e.task, e.host);
   const auto sending = steps_.find(e.wanted.step);
-  if (!t || sending == steps_.end() || steps_.at(e.task.step).what.receives != e.wanted.step) return;
+  if (!at || sending == steps_.end() || steps_.at(e.task.step).what.receives != e.wanted.step) return;
   const std::uint32_t q = e.wanted.at.partition;
   if (q >= sending->second.tasks.size()) return;
+  const bool copies = *at == copy_place();
   if (e.gone && sending->second.what.does == work::hold) return fail({{}, "rows of a round that was saved are not there any more"});
-  const one& from = sending->second.tasks[q];
+  const std::uint32_t from_place = copy_ && copy_->host == e.wanted.at ? copy_place() : q;
+  const one& from = task_at(sending->second, from_place);
   if (from.is != state::done || from.host != e.wanted.at || from.attempt != e.wanted.attempt) return;  // there is another, or there will be
   if (e.gone) {
-    set(sending->second, q, state::idle);
+    set(sending->second, from_place, state::idle);
     return settle(out);
   }
-  if ((t->waited.at(q) += e.milliseconds) > options_.most_waited)
+  one& t = task_at(steps_.at(e.task.step), *at);
+  if ((t.waited.at(q) += e.milliseconds) > options_.most_waited) {
+    if (copies) return end_copy(out);
     return fail({{}, "process " + std::to_string(e.task.partition + 1) + " gets no rows from process " + std::to_string(q + 1)});
-  out.push_back(redirect{e.host, e.task, block_for(steps_.at(e.task.step).what, q, e.task.partition)});
+  }
+  out.push_back(redirect{e.host, e.task, block_for(steps_.at(e.task.step).what, q, *at)});
 }
 
 // A sender's task is done, once more perhaps: those who pull are told where its block is now, others may begin.
 void master::offer_blocks(step_id sending, std::uint32_t sender, master_actions& out) {
   const known_step& from = steps_.at(sending);
-  const one& sent = from.tasks[sender];
+  const one& sent = task_at(from, sender);
+  const std::uint32_t of = partition_of(sender);
   bool lacking = false;
   for (const step_id r : from.readers) {
     known_step& receiving = steps_.at(r);
-    if (!reads_sender(receiving.what, sender)) continue;
-    for (std::uint32_t p = 0; p < receiving.tasks.size(); ++p) {
-      one& t = receiving.tasks[p];
-      if (t.is != state::waiting && t.is != state::asked) continue;
-      if (!has_bucket(sent.only, sent.result, p)) lacking = true;
-      else if (t.is == state::asked) out.push_back(redirect{t.host, {r, p, t.attempt}, block_for(receiving.what, sender, p)});
+    if (!reads_sender(receiving.what, of)) continue;
+    for (const std::uint32_t p : places(receiving)) {
+      one& t = task_at(receiving, p);
+      if (!is_pending(t) || place_of_sender(from, p, of) != sender) continue;
+      const std::uint32_t partition = partition_of(p);
+      if (!has_bucket(sent.only, sent.result, partition)) lacking = true;
+      else if (t.is == state::asked) out.push_back(redirect{t.host, {r, partition, t.attempt}, block_for(receiving.what, of, p)});
       else try_run(r, p, out);
     }
   }
@@ -357,14 +440,14 @@ void master::try_drop(step_id s, master_actions& out) {
   if (found == steps_.end()) return;
   known_step& k = found->second;
   const bool sends = k.what.does == work::send;
-  if (k.pending || !(k.released || (sends && !k.what.in_pieces && !k.readers.empty()))) return;
+  if (is_pending(k) || !(k.released || (sends && !k.what.in_pieces && !k.readers.empty()))) return;
   std::erase_if(k.readers, [&](step_id r) { return !steps_.contains(r); });
   bool read_later = false, known_readers = false;
   for (const step_id r : k.readers) {
     const auto reader = steps_.find(r);
     if (reader == steps_.end()) continue;
     known_readers = true;
-    read_later |= reader->second.pending > 0;
+    read_later |= is_pending(reader->second);
   }
   // Blocks go when all have them. Who loses its rows has them sent again.
   if (read_later) return;
@@ -374,6 +457,10 @@ void master::try_drop(step_id s, master_actions& out) {
       out.push_back(drop{host_of(p), s});
       set(k, p, state::idle);
     }
+  }
+  if (k.copy.is == state::done) {
+    out.push_back(drop{copy_->host, s});
+    k.copy.is = state::idle;
   }
   // What is still known may have to run again for a reader's sake, or say that it cannot.
   if (!k.released || known_readers) return;

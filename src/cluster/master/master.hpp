@@ -9,9 +9,11 @@
 // A query's steps form a graph: a task reads rows of its own partition, and a receiving task what all tasks of a sending step hold for it.
 // Rows live in the process that made them, blocks until their receivers have them. When a process is lost, the tasks whose rows somebody
 // still wants run again in its next incarnation, and those whose blocks are gone, wherever they are: the lineage of what is lost.
+// A task that takes much longer than its siblings is copied: the next incarnation begins while the slow one goes on (master_copies.cpp).
 // Source: Zaharia et al., Resilient Distributed Datasets, NSDI 2012; docs/design/029.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -67,10 +69,18 @@ struct block_missing {
   bool gone = false;
   std::uint32_t milliseconds = 0;
 };
-using master_event = std::variant<host_ready, host_lost, task_done, task_failed, block_missing>;
+struct look_for_slow {};  // now and then
+using master_event = std::variant<host_ready, host_lost, task_done, task_failed, block_missing, look_for_slow>;
 
 // Actions.
 struct start_host {
+  host_id host;
+  std::optional<std::uint32_t> in{};  // a copy of a slow one: in the process of this partition, which has nothing to do
+};
+struct take_over {  // the copy is the partition's host from now on
+  host_id host;
+};
+struct end_host {  // of a copy and the slow one, that which comes second
   host_id host;
 };
 struct run_task {
@@ -90,7 +100,7 @@ struct give_up {  // nobody waits for the step's tasks any more
   host_id host;
   step_id step = 0;
 };
-using master_action = std::variant<start_host, run_task, redirect, drop, give_up>;
+using master_action = std::variant<start_host, take_over, end_host, run_task, redirect, drop, give_up>;
 using master_actions = std::vector<master_action>;
 
 class master {
@@ -101,6 +111,7 @@ class master {
     std::uint32_t most_losses = 2;   // of one partition's host: a function that ends its process does so each time
     std::uint32_t most_waited = 30'000;  // milliseconds, in vain, for one block
     bool replayable = true;          // sources can be read again
+    std::uint64_t slow_after = 0;    // milliseconds more than twice the median of its siblings: then a task is copied; 0: never
   };
   explicit master(options o);
 
@@ -109,11 +120,14 @@ class master {
   // Steps that are done, and whose rows nobody is to read any more but by each other, all at once.
   void release(const std::vector<step_id>& done, master_actions& out);
   void handle(const master_event& e, master_actions& out);
+  void set_time(std::uint64_t milliseconds) { now_ = std::max(now_, milliseconds); }  // of what comes next
   // All steps of rounds, as the loop has ended; what they held, too.
   void give_up_rounds(master_actions& out) { give_up_rounds(true, out); }
   // A loss has given up the steps of rounds. Said once.
   bool take_rounds_lost() { return std::exchange(rounds_lost_, false); }
   bool knows(step_id s) const { return steps_.contains(s); }
+  bool is_host(const host_id& h) const { return host_of(h.partition) == h; }
+  bool is_copy(const host_id& h) const { return copy_ && copy_->host == h; }
 
   bool has(step_id s, std::uint32_t partition) const { return partition < steps_.at(s).tasks.size(); }
   bool done(step_id s) const;
@@ -128,9 +142,10 @@ class master {
   };
   const std::optional<failure>& failed() const { return failed_; }
 
-  // What ran again because its process, or its block, was lost; and how many processes were.
+  // What ran again because its process, or its block, was lost; and how many processes were. Tasks that were copied, and copies that were
+  // done first.
   struct repairs {
-    std::uint64_t hosts = 0, tasks = 0;
+    std::uint64_t hosts = 0, tasks = 0, copied = 0, won = 0;
   };
   const repairs& repaired() const { return repaired_; }
   bool holds_nothing() const { return steps_.empty(); }
@@ -140,30 +155,58 @@ class master {
   struct one {
     state is = state::idle;
     std::uint32_t attempt = 0;
+    std::uint32_t attempts = 0;          // so many have been asked for
     host_id host;
     task_result result;
     std::vector<std::uint32_t> only;     // send: the buckets of the last attempt; empty: all
     std::vector<std::uint32_t> waited;   // receive: milliseconds, for each sender
     std::uint32_t given = 0;             // send, in pieces: so many of them have been asked for
+    std::uint64_t asked = 0, took = 0;   // milliseconds: when it was, and how long it worked
+    bool copied = false;
   };
   struct known_step {
     step what;
     std::vector<one> tasks;
+    one copy{};                           // of the task of the partition whose process is slow
     std::vector<step_id> readers;
     std::uint32_t done = 0, pending = 0;  // tasks; pending: waiting or asked
+    std::uint64_t last_done = 0;
     bool released = false;
   };
   struct host {
     enum class is : std::uint8_t { starting, ready } now = is::starting;
-    std::uint32_t incarnation = 0;
+    std::uint32_t incarnation = 0, made = 0;  // made: counts copies, too
     std::uint32_t losses = 0;
+    std::uint64_t last_done = 0;
+  };
+  // At most one at a time. Its tasks are those that the one that was copied needs, in a place of their own behind the partitions.
+  struct copy_of_host {
+    host_id host;
+    step_id of = 0;
+    bool ready = false;
   };
   using place = std::pair<step_id, std::uint32_t>;
 
+  // ------------------------------------------------------------ places: partitions, and the copy
+  std::uint32_t copy_place() const { return static_cast<std::uint32_t>(hosts_.size()); }
+  std::uint32_t partition_of(std::uint32_t at) const { return at == copy_place() ? copy_->host.partition : at; }
+  bool has_place(const known_step& k, std::uint32_t at) const {
+    return at == copy_place() ? copy_ && copy_->host.partition < k.tasks.size() : at < k.tasks.size();
+  }
+  one& task_at(known_step& k, std::uint32_t at) { return at == copy_place() ? k.copy : k.tasks[at]; }
+  const one& task_at(const known_step& k, std::uint32_t at) const { return at == copy_place() ? k.copy : k.tasks[at]; }
+  std::vector<std::uint32_t> places(const known_step& k) const;
+  std::uint32_t place_of_sender(const known_step& sending, std::uint32_t receiver, std::uint32_t sender) const;
+  static bool is_pending(const one& t) { return t.is == state::waiting || t.is == state::asked; }
+  static bool is_pending(const known_step& k) { return k.pending > 0 || is_pending(k.copy); }
+
   static bool is_held(const known_step& k) { return k.what.does == work::hold && k.pending == 0; }  // and so it stays
-  host_id host_of(std::uint32_t partition) const { return {partition, hosts_[partition].incarnation}; }
+  host_id host_of(std::uint32_t at) const {
+    return at == copy_place() ? copy_->host : host_id{at, hosts_[at].incarnation};
+  }
   bool local(std::uint32_t partition) const { return partition < options_.others_from; }
-  one* current(const task_id& t, const host_id& h);  // null: an earlier attempt's, or a lost host's
+  // Its place; none: it is an earlier attempt's, or a lost host's.
+  std::optional<std::uint32_t> current(const task_id& t, const host_id& h) const;
   void set(known_step& k, std::uint32_t p, state now);
   std::vector<std::uint32_t> buckets_wanted(const known_step& sending) const;
   static bool reads_sender(const step& receiving, std::uint32_t sender) { return !receiving.only || receiving.only->sender == sender; }
@@ -171,6 +214,18 @@ class master {
   bool may_run(step_id s, const known_step& k, std::uint32_t p) const;
   void try_run(step_id s, std::uint32_t p, master_actions& out);
   void settle(master_actions& out);
+  void replace_host(std::uint32_t partition, master_actions& out);
+  void replace_task(known_step& k, std::uint32_t partition, const one& copy);
+
+  // ------------------------------------------------------------ copies of slow tasks (master_copies.cpp)
+  std::uint64_t works_since(const known_step& k, std::uint32_t partition) const;
+  bool is_slow(const known_step& k, std::uint32_t partition) const;
+  std::optional<std::uint32_t> idle_host(std::uint32_t other_than) const;
+  bool can_be_copied(step_id s) const;
+  void copy_done(step_id s, master_actions& out);
+  bool stays_alone(step_id sending, std::uint32_t sender, const task_result& before, master_actions& out);
+  void end_copy(master_actions& out);
+  void after_copy(const std::vector<step_id>& sent, std::uint32_t partition, master_actions& out);
   void offer_blocks(step_id sending, std::uint32_t sender, master_actions& out);
   bool same_as_before(step_id sending, std::uint32_t sender, const task_result& before, master_actions& out);
   bool compute_anew(step_id receiving, std::uint32_t p);
@@ -185,6 +240,7 @@ class master {
   void on(const task_done& e, master_actions& out);
   void on(const task_failed& e, master_actions& out);
   void on(const block_missing& e, master_actions& out);
+  void on(const look_for_slow& e, master_actions& out);
 
   const options options_;
   std::vector<host> hosts_;
@@ -193,6 +249,8 @@ class master {
   std::optional<place> fails_at_;  // a task that failed; those before it go on
   std::optional<failure> failed_;
   bool rounds_lost_ = false;
+  std::optional<copy_of_host> copy_;
+  std::uint64_t now_ = 0;
   repairs repaired_;
 };
 

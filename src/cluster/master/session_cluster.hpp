@@ -47,6 +47,9 @@ class session_cluster final : public runtime::cluster {
   peer_connections& connections() { return connections_; }
   std::uint64_t next_query() { return ++queries_; }
   cached_parts& cached() const { return cached_; }
+  // Milliseconds more than twice the median of its siblings: a task that takes longer is copied; 0: never.
+  std::uint64_t slow_after() const { return slow_after_; }
+  void copy_slow_tasks_after(std::uint64_t milliseconds) { slow_after_ = milliseconds; }
   // Has the process of the partition its rows? `by`: it is this one.
   bool keeps_cached(const detail::logical& n, std::size_t partition, std::shared_ptr<local_process> by = nullptr) const;
 
@@ -55,7 +58,7 @@ class session_cluster final : public runtime::cluster {
   const int count_;
   const transport::session_token token_;
   hello first_;
-  std::atomic<std::uint64_t> queries_{0};
+  std::atomic<std::uint64_t> queries_{0}, slow_after_{2000};
   mutable cached_parts cached_;
   mutable std::mutex lock_;
   std::vector<std::shared_ptr<local_process>> processes_;  // by their partitions; the first is this one, and null
