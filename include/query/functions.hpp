@@ -200,14 +200,16 @@ template <class Out, class... X> auto make(const X&... x) { return detail::make_
 
 // Strings. find gives std::string::npos where there is none; cases are those of ASCII.
 template <detail::textual S> auto length(const S& s) { return detail::text_fn<detail::length_fn>{}(s); }
-template <detail::textual S, detail::textual P> auto find(const S& s, const P& part) { return detail::text_fn<detail::find_fn>{}(s, part); }
-template <detail::textual S, detail::textual P> auto starts_with(const S& s, const P& part) {
+template <detail::textual S, detail::textual Part> auto find(const S& s, const Part& part) {
+  return detail::text_fn<detail::find_fn>{}(s, part);
+}
+template <detail::textual S, detail::textual Part> auto starts_with(const S& s, const Part& part) {
   return detail::text_fn<detail::starts_with_fn>{}(s, part);
 }
-template <detail::textual S, detail::textual P> auto ends_with(const S& s, const P& part) {
+template <detail::textual S, detail::textual Part> auto ends_with(const S& s, const Part& part) {
   return detail::text_fn<detail::ends_with_fn>{}(s, part);
 }
-template <detail::textual S, detail::textual P> auto contains(const S& s, const P& part) {
+template <detail::textual S, detail::textual Part> auto contains(const S& s, const Part& part) {
   return detail::text_fn<detail::contains_fn>{}(s, part);
 }
 template <detail::textual S, detail::numeric A, detail::numeric N = std::size_t>
