@@ -67,6 +67,22 @@ void windows(const query::Session& session) {
   }
 }
 
+// Windows as rows: a std::vector each.
+void lists(const query::Session& session) {
+  const std::vector<double> rows(2'000'000, 1.0);
+  const auto q = query::from(rows).in(session);
+  const auto first = [](const std::vector<double>& w) { return w.front(); };
+  for (const std::size_t k : {std::size_t{3}, std::size_t{100}}) {
+    bench::race r("windows of " + std::to_string(k) + " of 2 million doubles, as lists");
+    r.add("loop that makes a vector each", [&] {
+      return loop(rows, k, [&](std::span<const double> w) { return first(std::vector<double>(w.begin(), w.end())); }).back();
+    });
+    r.add("window(k), first of each, sum", [&] { return q.window(k).select(first).sum(); });
+    r.add("window(k), count", [&] { return static_cast<double>(q.window(k).count()); });
+    r.run(5);
+  }
+}
+
 void strings(const query::Session& session, int threads) {
   for (const std::size_t prefix : {std::size_t{0}, std::size_t{26}, std::size_t{200}}) {
     std::mt19937_64 random(1);
@@ -105,5 +121,6 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
   const query::Session session({.threads = threads, .gpu = query::gpu_use::off});
   windows(session);
+  lists(session);
   strings(session, threads);
 }

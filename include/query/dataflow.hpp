@@ -369,7 +369,7 @@ class graph {
   run_report run() { return detail::run_dataflow(*plan_); }
 
  private:
-  template <class P> static constexpr bool port_said = requires { typename P::port; };
+  template <class Port> static constexpr bool port_said = requires { typename Port::port; };
 
   template <class F, class... Ports> void add_vertex(std::string name, F f, Ports... ports) {
     detail::flow_vertex v{.name = std::move(name)};

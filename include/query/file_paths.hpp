@@ -18,8 +18,8 @@ namespace query {
 
 class file_paths {
  public:
-  template <class P> requires(std::convertible_to<const P&, std::string> && !std::same_as<P, file_paths>)
-  file_paths(const P& path) : all_{std::string(path)} {}  // NOLINT: implicit, as a path is a list of one
+  template <class Path> requires(std::convertible_to<const Path&, std::string> && !std::same_as<Path, file_paths>)
+  file_paths(const Path& path) : all_{std::string(path)} {}  // NOLINT: implicit, as a path is a list of one
   file_paths(std::vector<std::string> paths) : all_(std::move(paths)) {}          // NOLINT: implicit
   file_paths(std::initializer_list<std::string> paths) : all_(paths) {}           // NOLINT: implicit
   const std::vector<std::string>& all() const { return all_; }

@@ -10,6 +10,7 @@
 // The functions that a loop takes must not change variables outside: their branches are explored, not run.
 #pragma once
 
+#include <query/detail/check_questions.hpp>
 #include <query/detail/nested.hpp>
 #include <query/detail/stop.hpp>
 
@@ -38,7 +39,11 @@ template <class X> using element_t = typename element_of<X>::type;
 // How a function sees an element of X: as a twin, where X is one.
 template <class X> using seen_t = std::conditional_t<is_twin_v<X>, twin_t<element_t<X>>, const element_t<X>&>;
 template <class X, class F> using given_t = std::invoke_result_t<const F&, seen_t<X>>;
-template <class X, class F> concept judged = sequence<X> && std::is_invocable_v<const F&, seen_t<X>>;
+template <class X, class F> concept judged = sequence<X> && check::can_take<F, seen_t<X>>;
+// The compiler has said what is wrong in f.
+template <class X, class F> concept misjudged = sequence<X> && check::fails_on<F, seen_t<X>>;
+template <class X, class Init> using start_t = std::conditional_t<is_twin_v<X>, twin_t<held_t<Init>>, Init>;
+template <class X, class Init, class F> concept misfolds = sequence<X> && check::fails_on<F, const start_t<X, Init>&, seen_t<X>>;
 
 // A local that can hold a V, which may be traced even where the list is not.
 template <class X, class F, class V> using local_t = std::conditional_t<is_twin_v<given_t<X, F>>, twin_t<V>, V>;
@@ -98,8 +103,9 @@ template <class State, class Condition, class Step> auto loop(const State& state
 }
 
 // f(...f(f(init, first), second)..., last); the type of the result is that of f(init, element).
-template <class X, class Init, class F> requires(detail::sequence<X>) auto fold(const X& list, const Init& init, const F& f) {
-  using Start = std::conditional_t<detail::is_twin_v<X>, detail::twin_t<detail::held_t<Init>>, Init>;
+template <class X, class Init, class F> requires(detail::sequence<X> && !detail::misfolds<X, Init, F>)
+auto fold(const X& list, const Init& init, const F& f) {
+  using Start = detail::start_t<X, Init>;
   using S = detail::held_t<std::invoke_result_t<const F&, const Start&, detail::seen_t<X>>>;
   static_assert(detail::storable<detail::held_t<Init>, S>(), "query::fold(list, init, f): f gives another type than init has");
   if constexpr (detail::is_twin_v<X>) {
@@ -167,5 +173,17 @@ template <class X, class F> requires(detail::judged<X, F>) auto count(const X& l
     return n;
   }
 }
+
+#define QUERY_DETAIL_MISJUDGED(name) \
+  template <class X, class F> requires(detail::misjudged<X, F>) check::after_error name(const X&, const F&) { return {}; }
+QUERY_DETAIL_MISJUDGED(sum)
+QUERY_DETAIL_MISJUDGED(min)
+QUERY_DETAIL_MISJUDGED(max)
+QUERY_DETAIL_MISJUDGED(any)
+QUERY_DETAIL_MISJUDGED(all)
+QUERY_DETAIL_MISJUDGED(count)
+#undef QUERY_DETAIL_MISJUDGED
+template <class X, class Init, class F> requires(detail::misfolds<X, Init, F>)
+check::after_error fold(const X&, const Init&, const F&) { return {}; }
 
 }  // namespace query

@@ -89,7 +89,8 @@ template <class Unit, class Of, class X> auto unit_within(const X& x) {
 using week_period = std::ratio<604'800>;
 using month_period = std::ratio<2'629'746>;
 using year_period = std::ratio<31'556'952>;
-template <class P> inline constexpr bool by_calendar = std::ratio_equal_v<P, month_period> || std::ratio_equal_v<P, year_period>;
+template <class Period>
+inline constexpr bool by_calendar = std::ratio_equal_v<Period, month_period> || std::ratio_equal_v<Period, year_period>;
 
 [[noreturn]] void bucket_without_width();
 // Returns false if the text is not a value of this type.

@@ -63,7 +63,7 @@ template <class Bound, class B> Bound range_bound(B b) {
 
 // A function that a window's member takes, and what it gives: that member's result is asked for before its body says what is wrong.
 template <class F, class T>
-concept function_of_row = !std::is_member_pointer_v<F> && (is_callable<const F&, const T&> || takes_views<F, T>);
+concept function_of_row = check::can_call<F, T> || (!std::is_member_pointer_v<F> && !check::fits<F, T> && takes_views<F, T>);
 template <class F, class T> struct window_value { using type = check::after_error; };
 template <class F, class T> requires function_of_row<F, T> struct window_value<F, T> { using type = agg::given<F, T>; };
 template <class F, class T> using window_value_t = typename window_value<F, T>::type;
@@ -73,8 +73,8 @@ template <class T, class F> constexpr bool window_function() {
   constexpr bool taken = function_of_row<F, T>, member = std::is_member_pointer_v<F>;
   static_assert(!member, "query: over: the members of a window take a function, not a pointer to a member. Write "
                          "w.sum([](auto t) { return t.field; })");
-  static_assert(taken || member, "query: over: the members of a window take a function of a row, as in w.sum([](auto t) { return t.price; "
-                                 "}), not a value. If the function has an error above, mend that one first");
+  static_assert(taken || member || check::fails_inside<F, T>,
+                "query: over: the members of a window take a function of a row, as in w.sum([](auto t) { return t.price; }), not a value");
   static_assert(comparable_function<F>::value || !taken,
                 "query: over: a function that a window's member takes captures something, which may change from row to row. Pass what it "
                 "captures by query::with([](auto t, double k) { ... }, k), or compute the value in a select before over(key)");
@@ -278,12 +278,12 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     else return filled(f, nearest(f).after(*w_));
   }
   // A null becomes the value on the straight line between its neighbours, by the number of rows or by x(row); empty at the ends.
-  template <class F> std::optional<double> interpolate(F f) const {
+  template <class F> auto interpolate(F f) const {
     return between(f, [&](std::size_t i) { return static_cast<double>(i); });
   }
-  template <class F, class X> std::optional<double> interpolate(F f, X x) const {
+  template <class F, class X> auto interpolate(F f, X x) const {
     if constexpr (!detail::window_function<T, X>()) {
-      return std::nullopt;
+      return check::after_error{};
     } else {
       static_assert(!ir::is_optional_v<agg::given<X, T>>, "query: over: interpolate(f, x): x(row) may be null. Give each row a number");
       return between(f, [&](std::size_t i) { return static_cast<double>(*detail::value_at(x, w_->row(i))); });
@@ -351,18 +351,18 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     if (i == nearest_none) return std::nullopt;
     return detail::value_at(f, w_->row(i));
   }
-  template <class F, class At> std::optional<double> between(const F& f, const At& place) const {
+  template <class F, class At> auto between(const F& f, const At& place) const {
     if constexpr (!detail::window_function<T, F>()) {
-      return std::nullopt;
+      return check::after_error{};
     } else {
       auto& values = nearest(f);
       const std::size_t a = values.before(*w_), b = values.after(*w_);
-      if (a == nearest_none || b == nearest_none) return std::nullopt;
+      if (a == nearest_none || b == nearest_none) return std::optional<double>();
       const auto low = static_cast<double>(*detail::value_at(f, w_->row(a)));
-      if (a == b) return low;
+      if (a == b) return std::optional(low);
       const auto high = static_cast<double>(*detail::value_at(f, w_->row(b)));
       const double from = place(a), length = place(b) - from;
-      return length == 0 ? low : detail::on_line(low, high, (place(w_->at) - from) / length);
+      return std::optional(length == 0 ? low : detail::on_line(low, high, (place(w_->at) - from) / length));
     }
   }
   std::pair<std::size_t, std::size_t> bounds(std::int64_t from, std::int64_t to) const {

@@ -135,7 +135,8 @@ runtime::vertex_rows window_rows(const planner::vertex& v, const vertex_tasks& t
 
 namespace {
 
-constexpr std::size_t list_bytes = std::size_t{16} << 20;  // of lists of rows that are made at once
+// Of lists of rows that are made at once: for each thread what a cache holds, so that the memory of some is used again for the next.
+constexpr std::size_t list_bytes_a_thread = std::size_t{1} << 20, most_list_bytes = std::size_t{16} << 20;
 
 // Runs of a stream: `length` rows each, `step` apart; a chunk's last one may be shorter.
 class streamed_runs final : public row_pieces {
@@ -143,7 +144,7 @@ class streamed_runs final : public row_pieces {
   streamed_runs(const planner::vertex& v, runtime::run_context& context)
       : v_(&v), input_(v, context), held_(row_of(v), context.pool), length_(v.node->count),
         step_(v.node->what == detail::verb::chunk ? v.node->count : v.node->step),
-        most_runs_(runs_of_piece(*v.node, context.pool)), short_end_(v.node->what == detail::verb::chunk) {}
+        most_runs_(runs_of_piece(*v.node, context)), short_end_(v.node->what == detail::verb::chunk) {}
 
   bool next(detail::table& out, std::size_t) override {
     while (true) {
@@ -164,15 +165,21 @@ class streamed_runs final : public row_pieces {
   bool prompt() const override { return false; }
 
  private:
-  static std::size_t runs_of_piece(const detail::logical& node, const runtime::buffer_pool& pool) {
-    const std::size_t rows = most_piece_rows(node.row->size, pool);
-    if (node.all) return std::min(rows, lists_of_piece(node.inputs.front().node->row->size, node.count));
+  static std::size_t runs_of_piece(const detail::logical& node, const runtime::run_context& context) {
+    const std::size_t rows = most_piece_rows(node.row->size, context.pool);
+    const auto threads = static_cast<std::size_t>(std::max(1, context.scheduler.concurrency()));
+    if (node.all) return std::min(rows, lists_of_piece(node.inputs.front().node->row->size, node.count, threads));
     return gives_one_row(node) ? rows : static_cast<std::size_t>(std::max<std::uint64_t>(rows / node.count, 1));
   }
   // By what they hold, but for the strings of their rows. Whole parts, if one fits: sums are added up part by part.
-  static std::size_t lists_of_piece(std::size_t row_size, std::uint64_t length) {
-    const auto lists = static_cast<std::size_t>(std::max<std::uint64_t>(list_bytes / row_size / length, 1));
-    return lists < piece_part_rows ? lists : lists / piece_part_rows * piece_part_rows;
+  static std::size_t lists_of_piece(std::size_t row_size, std::uint64_t length, std::size_t threads) {
+    const auto lists_in = [&](std::size_t bytes) {
+      return static_cast<std::size_t>(std::max<std::uint64_t>(bytes / row_size / length, 1));
+    };
+    const std::size_t most = lists_in(most_list_bytes);
+    if (most < piece_part_rows) return most;
+    const std::size_t wanted = std::min(most, lists_in(list_bytes_a_thread * threads));
+    return std::max(wanted / piece_part_rows, std::size_t{1}) * piece_part_rows;
   }
   static const ir::type* row_of(const planner::vertex& v) { return v.node->inputs.front().node->row; }
   static void add(rows_buffer& to, const detail::table& rows, bool owned) {

@@ -1,6 +1,5 @@
 #include "data/csv_value.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +7,7 @@
 #include <system_error>
 #include <type_traits>
 
+#include "ir/number_text.hpp"
 #include "ir/time_text.hpp"
 
 namespace query::data {
@@ -36,24 +36,6 @@ template <class I> parsed parse_integer(const char* b, const char* e, I& out) {
   return error == std::errc::result_out_of_range ? parsed::out_of_range : parsed::ok;
 }
 
-// Too close to zero for the type, rather than too large? `text` is a number that std::from_chars calls out of range, so it is far
-// from 1. Zeros before its first digit, digits before its point and its exponent may all be many, and make up for each other.
-bool underflows(std::string_view text) {
-  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
-  const std::string_view digits = text.substr(0, e);
-  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
-  if (digits.find_first_of("123456789") == std::string_view::npos) return true;
-  const auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));
-  std::int64_t exponent = 0;
-  if (e != text.size()) {
-    std::string_view power = text.substr(e + 1);
-    if (power.starts_with('+')) power.remove_prefix(1);
-    if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec == std::errc::result_out_of_range)
-      return power.starts_with('-');
-  }
-  return exponent < first - point;  // the number is about 10 to the power of exponent + point - first
-}
-
 template <class F> parsed parse_floating(const char* b, const char* e, F& out) {
   const char* p = b;
   if (p != e && *p == '+') {
@@ -64,7 +46,7 @@ template <class F> parsed parse_floating(const char* b, const char* e, F& out) {
   if (end != e || error == std::errc::invalid_argument) return parsed::malformed;
   if (error != std::errc::result_out_of_range) return parsed::ok;
   const std::string_view text(p, static_cast<std::size_t>(e - p));
-  if (!underflows(text)) return parsed::out_of_range;
+  if (!ir::underflows(text)) return parsed::out_of_range;
   out = text.starts_with('-') ? -F{0} : F{0};
   return parsed::ok;
 }

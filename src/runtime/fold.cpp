@@ -6,10 +6,12 @@
 #include "runtime/execution.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/fold_states.hpp"
+#include "runtime/terminal_plan.hpp"
 
 namespace query::detail {
 
-void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state) {
+void fold(const pipe& rows, const settings& s, fold_kind k, fold_state& state) {
+  const pipe p = k == fold_kind::count ? runtime::rows_to_count(rows) : rows;
   const char* const name = runtime::fold_names[static_cast<std::size_t>(k)];
   runtime::execution e(p, s, name, planner::reading::folded, k);
   const fold_state before = state;

@@ -114,7 +114,21 @@ terminal_plan terminal_plan_of(const detail::pipe& rows, std::string_view termin
   if (rows.node->what == detail::verb::aggregate && rows.node->label == terminal) return {rows, reading::whole};
   if (v->fold != fold_kind::count && !ir::is_arithmetic(rows.node->row->k))
     detail::fail("explain", std::string(terminal) + " needs numbers; say which: explain(\"" + std::string(terminal) + "\", f)", at);
-  return {rows, reading::folded, v->fold};
+  return {v->fold == fold_kind::count ? rows_to_count(rows) : rows, reading::folded, v->fold};
+}
+
+detail::pipe rows_to_count(const detail::pipe& rows) {
+  const detail::logical& n = *rows.node;
+  if (rows.native || n.what != detail::verb::window || !n.all || n.step != 1) return rows;
+  auto skip = std::make_shared<detail::logical>(n);
+  skip->what = detail::verb::skip;
+  skip->count = n.count - 1;
+  skip->part = "skip(" + std::to_string(skip->count) + ")";
+  skip->row = n.inputs.front().node->row;
+  skip->functions.clear();
+  skip->rows_call = nullptr;
+  skip->all = false;
+  return {std::move(skip), nullptr};
 }
 
 user_query user_query_of(const detail::logical& last) {

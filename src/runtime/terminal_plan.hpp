@@ -23,6 +23,9 @@ struct terminal_plan {
 // there if the pipe's last node is labelled with the verb.
 terminal_plan terminal_plan_of(const detail::pipe& rows, std::string_view terminal, detail::call_site at);
 
+// What count() counts: rows that are as many. The lists of window(n) are as many as the rows behind the first n - 1, and none is made.
+detail::pipe rows_to_count(const detail::pipe& rows);
+
 // A query as its user has it, without the verbs that terminal verbs add: first() takes one row.
 struct user_query {
   const detail::logical* last = nullptr;

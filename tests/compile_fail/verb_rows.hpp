@@ -32,3 +32,4 @@ inline const auto from_stocks = query::from(stocks);
 inline const auto from_plains = query::from(plains);
 inline const auto numbers = query::range(0, 10);
 inline const auto symbol_of = [](auto t) { return t.symbol; };
+inline const auto itself = [](auto t) { return t; };

@@ -225,6 +225,10 @@ TEST(runs, chunk_and_window) {
   EXPECT_EQ(from(rows).window(10, sum, 45).to_vector(), (std::vector<int>{45, 495, 945}));
   EXPECT_EQ(from(rows).window(101, sum).count(), 0);
   EXPECT_EQ(from(numbers_to(300000)).window(3, sum).count(), 299998);
+  // Lists are counted without one of them.
+  EXPECT_EQ(from(numbers_to(300000)).window(3).count(), 299998);
+  EXPECT_EQ(from(rows).window(101).count(), 0);
+  EXPECT_NE(from(rows).window(3).explain("count").find("skip(2)"), std::string::npos);
   EXPECT_EQ(from(numbers_to(300000)).chunk(7, sum).count(), 42858);
   EXPECT_THROW((void)from(rows).chunk(0).count(), user_error);
 }

@@ -187,6 +187,15 @@ TEST(typed_text, faults_name_place_and_fix) {
   EXPECT_TRUE(shown("matches(name, 'a(b')").starts_with("fault at 14, 5: matches: ")) << shown("matches(name, 'a(b')");
 }
 
+// As in CSV.
+TEST(typed_text, numbers_that_are_too_close_to_zero_are_zero) {
+  const std::string zeros(400, '0'), zero = shown("price > 0.0");
+  for (const std::string& tiny : {"0." + zeros + "1", "0." + zeros + "1e5", "1" + zeros + "e-800", std::string("1e-999")})
+    EXPECT_EQ(shown("price > " + tiny), zero) << tiny;
+  const std::string large = "1" + zeros + ".0";
+  EXPECT_EQ(shown("price > " + large), "fault at 8, 403: this number is beyond the range of double");
+}
+
 TEST(typed_text, errors_show_the_text) {
   const std::vector<point> points{{1, 2}};
   try {

@@ -3,6 +3,8 @@
 //   if constexpr (!check::where::tests<F, T>()) return check::after_error{};
 #pragma once
 
+#include <type_traits>
+
 namespace query {
 
 struct csv_options;
@@ -49,14 +51,22 @@ struct after_error {
   QUERY_DETAIL_VERB(to_pivot) QUERY_DETAIL_VERB(columns)
 #undef QUERY_DETAIL_VERB
   // Of options in braces no type is deduced.
-  template <class P, class Options = csv_options> after_error write_csv(const P&, const Options&) const { return {}; }
-  template <class P, class Options = json_options> after_error write_json_lines(const P&, const Options&) const { return {}; }
+  template <class Path, class Options = csv_options> after_error write_csv(const Path&, const Options&) const { return {}; }
+  template <class Path, class Options = json_options> after_error write_json_lines(const Path&, const Options&) const { return {}; }
   const after_error& operator*() const { return *this; }
   const after_error* operator->() const { return this; }
   const after_error* begin() const { return this; }
   const after_error* end() const { return this; }
   // Else what it converts to makes every << of a stream ambiguous.
   template <class S> friend S& operator<<(S& to, const after_error&) { return to; }
+  // As an operand it would convert to too many types, and each operator of these would be an error.
+#define QUERY_DETAIL_OPERATOR(op)                                                                                                         \
+  template <class X> friend after_error operator op(const after_error&, const X&) { return {}; }                                          \
+  template <class X> requires(!std::is_same_v<X, after_error>) friend after_error operator op(const X&, const after_error&) { return {}; }
+  QUERY_DETAIL_OPERATOR(+) QUERY_DETAIL_OPERATOR(-) QUERY_DETAIL_OPERATOR(*) QUERY_DETAIL_OPERATOR(/) QUERY_DETAIL_OPERATOR(%)
+  QUERY_DETAIL_OPERATOR(<) QUERY_DETAIL_OPERATOR(>) QUERY_DETAIL_OPERATOR(<=) QUERY_DETAIL_OPERATOR(>=) QUERY_DETAIL_OPERATOR(==)
+  QUERY_DETAIL_OPERATOR(!=)
+#undef QUERY_DETAIL_OPERATOR
 };
 
 }  // namespace check

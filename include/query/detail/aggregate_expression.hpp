@@ -41,8 +41,8 @@ template <class Fn, class... A> struct apply : expression {
     (A::merge(std::get<I>(a), std::get<I>(b)), ...);
   }
   template <class T, class K, class S, std::size_t... I> auto value_of_parts(const K& k, S& s, std::index_sequence<I...>) const {
-    const auto part = [&]<std::size_t P>(std::index_sequence<P>) -> decltype(auto) {
-      return std::get<P>(parts).template value<T>(k, std::get<P>(s));
+    const auto part = [&]<std::size_t Part>(std::index_sequence<Part>) -> decltype(auto) {
+      return std::get<Part>(parts).template value<T>(k, std::get<Part>(s));
     };
     if constexpr (std::is_same_v<Fn, detail::iff_fn>) {  // the other part may have no value, as x / 0 has none
       using R = decltype(fn(part(std::index_sequence<I>{})...));

@@ -266,7 +266,7 @@ template <bool Max, class F> struct arg_extreme : expression {
   template <class S, class T> QUERY_INLINE void step(S& s, const T& t) const { step_part(s, t, itself{}); }
   // The same for a part of the row, which is all that is kept then (row_fields.hpp).
   template <class T, class Part> using state_of_part = best<T, Part>;
-  template <class S, class T, class P> QUERY_INLINE void step_part(S& s, const T& t, const P& part) const {
+  template <class S, class T, class Part> QUERY_INLINE void step_part(S& s, const T& t, const Part& part) const {
     with_value(f, t, [&](const auto& given) QUERY_INLINE {
       const auto& v = as_kept<decltype(s.v)>(given);
       if (!s.any || beats<Max>(static_cast<const decltype(s.v)&>(v), s.v)) {
@@ -324,7 +324,7 @@ template <bool Max, class F, class Less> struct arg_extreme_by : expression {
   template <class T> using state = own_best<value_in<F, T>, T, Less>;
   template <class S, class T> void step(S& s, const T& t) const { step_part(s, t, itself{}); }
   template <class T, class Part> using state_of_part = own_best<value_in<F, T>, Part, Less>;
-  template <class S, class T, class P> void step_part(S& s, const T& t, const P& part) const {
+  template <class S, class T, class Part> void step_part(S& s, const T& t, const Part& part) const {
     with_value(f, t, [&](const auto& v) {
       const value_in<F, T> own(v);
       if (!s.v || beats_by<Max>(less, own, *s.v)) s = {own, part(t), &less};
@@ -364,7 +364,7 @@ template <bool Last, class F> struct edge : expression {
     if (Last || !s) s.emplace(detail::as_stored<given<F, T>>(call(f, seen_by<F>(t))));
   }
   template <class T, class Part> using state_of_part = std::optional<Part>;
-  template <class S, class T, class P> QUERY_INLINE void step_part(S& s, const T& t, const P& part) const {
+  template <class S, class T, class Part> QUERY_INLINE void step_part(S& s, const T& t, const Part& part) const {
     if (!Last && s) return;
     if constexpr (std::is_same_v<F, itself>) s.emplace(part(t));
     else s.emplace(part(detail::as_stored<given<F, T>>(call(f, seen_by<F>(t)))));

@@ -20,10 +20,10 @@
 namespace query::agg {
 
 template <class A> inline constexpr bool is_computed = false;
-template <class Fn, class... P> inline constexpr bool is_computed<apply<Fn, P...>> = true;
+template <class Fn, class... Part> inline constexpr bool is_computed<apply<Fn, Part...>> = true;
 // A record of values; one within another sees to its own fields.
 template <class A> inline constexpr bool is_record = false;
-template <class Out, class... P> inline constexpr bool is_record<apply<detail::make_fn<Out>, P...>> = true;
+template <class Out, class... Part> inline constexpr bool is_record<apply<detail::make_fn<Out>, Part...>> = true;
 
 // A, or nothing of no rows.
 template <class A> struct or_none : expression {
@@ -95,13 +95,13 @@ template <class T, class A> struct of_all {
     else return a;
   }
 };
-template <class T, class Fn, class... P> auto parts_of_all(const Fn& fn, const std::tuple<P...>& parts) {
-  return std::apply([&](const P&... p) { return make_apply(fn, of_all<T, P>::from(p)...); }, parts);
+template <class T, class Fn, class... Part> auto parts_of_all(const Fn& fn, const std::tuple<Part...>& parts) {
+  return std::apply([&](const Part&... p) { return make_apply(fn, of_all<T, Part>::from(p)...); }, parts);
 }
 // An expression with query::iff in it is evaluated part by part: the chosen part may have a value where the others have none.
 template <class A> inline constexpr bool chooses = false;
-template <class Fn, class... P> inline constexpr bool chooses<apply<Fn, P...>> = (chooses<P> || ...);
-template <class... P> inline constexpr bool chooses<apply<detail::iff_fn, P...>> = true;
+template <class Fn, class... Part> inline constexpr bool chooses<apply<Fn, Part...>> = (chooses<Part> || ...);
+template <class... Part> inline constexpr bool chooses<apply<detail::iff_fn, Part...>> = true;
 template <class Fn, bool... Lacks> struct if_all_there {
   Fn fn;
   template <class... V> auto operator()(const V&... v) const {
@@ -128,23 +128,24 @@ template <bool C, bool A, bool B> struct choice_of_all {
     return all::template has<B>(b) ? Given(detail::value_of_type<R>(all::template there<B>(b))) : Given();
   }
 };
-template <class T, class Fn, class... P> requires chooses<apply<Fn, P...>> struct of_all<T, apply<Fn, P...>> {
-  static auto from(const apply<Fn, P...>& a) {
-    if constexpr (!apply<Fn, P...>::template needs_rows<T>) return a;
-    else if constexpr (std::is_same_v<Fn, detail::iff_fn>) return parts_of_all<T>(choice_of_all<P::template needs_rows<T>...>{}, a.parts);
-    else return parts_of_all<T>(if_all_there<Fn, P::template needs_rows<T>...>{a.fn}, a.parts);
+template <class T, class Fn, class... Part> requires chooses<apply<Fn, Part...>> struct of_all<T, apply<Fn, Part...>> {
+  static auto from(const apply<Fn, Part...>& a) {
+    if constexpr (!apply<Fn, Part...>::template needs_rows<T>) return a;
+    else if constexpr (std::is_same_v<Fn, detail::iff_fn>)
+      return parts_of_all<T>(choice_of_all<Part::template needs_rows<T>...>{}, a.parts);
+    else return parts_of_all<T>(if_all_there<Fn, Part::template needs_rows<T>...>{a.fn}, a.parts);
   }
 };
-template <class T, class... P> struct of_all<T, apply<tupler, P...>> {
-  static auto from(const apply<tupler, P...>& a) { return parts_of_all<T>(a.fn, a.parts); }
+template <class T, class... Part> struct of_all<T, apply<tupler, Part...>> {
+  static auto from(const apply<tupler, Part...>& a) { return parts_of_all<T>(a.fn, a.parts); }
 };
-template <class T, class... P> struct of_all<T, apply<pairer, P...>> {
-  static auto from(const apply<pairer, P...>& a) { return parts_of_all<T>(a.fn, a.parts); }
+template <class T, class... Part> struct of_all<T, apply<pairer, Part...>> {
+  static auto from(const apply<pairer, Part...>& a) { return parts_of_all<T>(a.fn, a.parts); }
 };
-template <class T, class Out, class... P> struct of_all<T, apply<detail::make_fn<Out>, P...>> {
-  static auto from(const apply<detail::make_fn<Out>, P...>& a) {
-    if constexpr ((P::template needs_rows<T> || ...))
-      return parts_of_all<T>(maker_of_all<Out, (P::template needs_rows<T> && !is_record<P>)...>{}, a.parts);
+template <class T, class Out, class... Part> struct of_all<T, apply<detail::make_fn<Out>, Part...>> {
+  static auto from(const apply<detail::make_fn<Out>, Part...>& a) {
+    if constexpr ((Part::template needs_rows<T> || ...))
+      return parts_of_all<T>(maker_of_all<Out, (Part::template needs_rows<T> && !is_record<Part>)...>{}, a.parts);
     else return a;
   }
 };

@@ -52,7 +52,7 @@ template <class C, class... X> inline constexpr bool is_text_value<std::basic_st
 
 // Can f be called with these? Asked twice: to clang, a function whose body does not compile is an error where it is first looked at,
 // and cannot be called from then on.
-template <bool, class F, class... X> inline constexpr bool still_callable = requires(F f, X... x) { f(x...); };
+template <bool, class F, class... X> inline constexpr bool still_callable = requires { std::declval<F>()(std::declval<X>()...); };
 template <class F, class... X>
 inline constexpr bool is_callable = std::is_invocable_v<F, X...> && still_callable<std::is_invocable_v<F, X...>, F, X...>;
 

@@ -32,6 +32,10 @@ struct aggregate_by {
   QUERY_DETAIL_HAVE_KEY(aggregate_by, "")
   QUERY_DETAIL_HAVE_CUSTOM_GROUP_KEY(aggregate_by, "key, seed, update, combine, ")
   QUERY_DETAIL_HAVE_SEED(aggregate_by)
+  template <class S, class K> static constexpr bool seed_function() {
+    static_assert(gives_value<S, K>() || fails_inside<S, K>, "query: aggregate_by: the seed function must take a key and give a state");
+    return gives_value<S, K>();
+  }
 };
 struct aggregate {
   QUERY_DETAIL_HAVE_SEED(aggregate)
@@ -228,14 +232,20 @@ struct do_while {
     } else return false;
   }
   template <class C, class T, class Rows, class Truth> static constexpr bool condition() {
-    if constexpr (std::is_invocable_v<C&, Rows, Rows>) {
-      constexpr bool ok = std::is_same_v<std::remove_cvref_t<std::invoke_result_t<C&, Rows, Rows>>, Truth>;
-      static_assert(ok, "query: do_while: the condition must give query::Value<bool>, such as query::value_of(next).sum() > 10");
+    if constexpr (invocable_then<fits<C, Rows, Rows>, C&, Rows, Rows>) {
+      using R = std::remove_cvref_t<std::invoke_result_t<C&, Rows, Rows>>;
+      constexpr bool ok = std::is_same_v<R, Truth>;
+      static_assert(ok || std::is_same_v<R, after_error>,
+                    "query: do_while: the condition must give query::Value<bool>, such as query::value_of(next).sum() > 10");
       return ok;
+    } else if constexpr (fits<C, Rows, Rows>) {
+      return false;
     } else {
-      constexpr bool ok = std::is_invocable_r_v<bool, const C&, std::span<const T>, std::span<const T>>;
-      static_assert(ok, "query: do_while: the condition must be (Query<Row> previous, Query<Row> next) -> Value<bool>, "
-                        "(std::span<const Row>, std::span<const Row>) -> bool, or query::times(n)");
+      using rows = std::span<const T>;
+      constexpr bool ok = gives<bool, C, rows, rows>();
+      static_assert(ok || fails_inside<C, rows, rows>,
+                    "query: do_while: the condition must be (Query<Row> previous, Query<Row> next) -> Value<bool>, "
+                    "(std::span<const Row>, std::span<const Row>) -> bool, or query::times(n)");
       return ok;
     }
   }

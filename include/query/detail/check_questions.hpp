@@ -45,6 +45,19 @@ template <bool, class F, class... X> inline constexpr bool invocable_then = deta
 template <class F, class... Row>
 inline constexpr bool can_call = invocable_then<fits<F, Row...>, const F&, const Row&...> && !std::is_member_pointer_v<F>;
 template <class F, class... Row> inline constexpr bool fails_inside = !can_call<F, Row...> && fits<F, Row...>;
+// The same of arguments that are handed on as they are: states, lists.
+template <class F, class... X> inline constexpr bool can_take = invocable_then<fits<F, std::remove_cvref_t<X>...>, const F&, X...>;
+template <class F, class... X> inline constexpr bool fails_on = !can_take<F, X...> && fits<F, std::remove_cvref_t<X>...>;
+// Does f(x...) give an R, or what becomes one?
+template <class R, class F, class... X> constexpr bool gives() {
+  if constexpr (can_call<F, X...>) return std::is_invocable_r_v<R, const F&, const X&...>;
+  else return false;
+}
+// Is what f gives what a verb inside it gave after its error?
+template <class F, class... X> constexpr bool gives_error() {
+  if constexpr (can_call<F, X...>) return std::is_same_v<std::remove_cvref_t<std::invoke_result_t<const F&, const X&...>>, after_error>;
+  else return false;
+}
 // Is F a function of the row and its number? One that can do without the number, as by a default argument, never gets it.
 template <class F, class Row> constexpr bool needs_number() {
   if constexpr (fits<F, Row>) return false;
@@ -81,9 +94,9 @@ template <class X> requires is_query_v<X> struct row_of<X> { using type = typena
 template <class X> using row_of_t = typename row_of<X>::type;
 // A state of integers would cut off the fraction of what it is given, row after row.
 template <class S, class F, class... X> constexpr bool gives_state() {
-  if constexpr (std::is_invocable_r_v<S, const F&, X...>)
-    return !std::is_integral_v<S> || !std::is_floating_point_v<std::remove_cvref_t<std::invoke_result_t<const F&, X...>>>;
-  else return false;
+  if constexpr (!can_take<F, X...>) return false;
+  else if constexpr (!std::is_invocable_r_v<S, const F&, X...>) return false;
+  else return !std::is_integral_v<S> || !std::is_floating_point_v<std::remove_cvref_t<std::invoke_result_t<const F&, X...>>>;
 }
 template <class S, class U, class Row> inline constexpr bool updates = gives_state<S, U, S, const Row&>();
 template <class S, class C> inline constexpr bool combines = gives_state<S, C, S, S>();
@@ -101,28 +114,36 @@ template <class U, template <class...> class V, class... A> requires requires(co
 inline constexpr bool has_alternative<U, V<A...>> = (std::is_same_v<A, U> + ... + 0) == 1;
 
 // Does this compare two keys?
-template <class Equal, class K> inline constexpr bool compares = std::is_invocable_r_v<bool, const Equal&, const K&, const K&>;
+template <class Equal, class K> inline constexpr bool compares = gives<bool, Equal, K, K>();
+
+// Is this a key of rows of any type, [](auto t) { return t.qty; }, in the place of an equality?
+template <class F> inline constexpr bool is_key = fits<F, with_call> && !fits<F, with_call, with_call>;
 
 // Does an equality stand where the hash must?
 template <class Hash, class K> constexpr bool forgotten() {
-  if constexpr (std::is_invocable_v<const Hash&, const K&>) return false;
+  if constexpr (fits<Hash, K>) return false;
+  else if constexpr (can_call<Hash, K>) return false;
   else return compares<Hash, K>;
 }
 
 // Does this order keys, or the values of keys that may be null? A null never reaches it: where nulls go is the verb's to say.
-template <class Less, class K> struct orders : std::is_invocable_r<bool, const Less&, const K&, const K&> {};
+template <class Less, class K> struct orders : std::bool_constant<gives<bool, Less, K, K>()> {};
 template <class Less, class K> struct orders<Less, std::optional<K>>
-    : std::disjunction<std::is_invocable_r<bool, const Less&, const std::optional<K>&, const std::optional<K>&>, orders<Less, K>> {};
+    : std::disjunction<std::bool_constant<gives<bool, Less, std::optional<K>, std::optional<K>>()>, orders<Less, K>> {};
+template <class Less, class K> constexpr bool order_fails() {
+  if constexpr (orders<Less, K>::value) return false;
+  else return fails_inside<Less, K, K> || fails_inside<Less, without_null_t<K>, without_null_t<K>>;
+}
 
 // An order of rows in the place of a function of one row: min(less).
 template <class Less, class T> constexpr bool is_order() {
   if constexpr (!std::is_class_v<Less> && !std::is_pointer_v<Less>) return false;
   else if constexpr (fits<Less, T>) return false;
-  else return orders<Less, T>::value;
+  else return orders<Less, T>::value || order_fails<Less, T>();
 }
 template <class Less, class T> concept order_of_rows = is_order<Less, T>();
 // Of aggregate_by: is the seed a function of the key?
-template <class S, class K> concept seed_of_key = std::is_class_v<S> && std::is_invocable_v<const S&, const K&>;
+template <class S, class K> concept seed_of_key = std::is_class_v<S> && (fits<S, K> || can_call<S, K>);
 
 // Does R hold a pointer to a Row or to a part of one? Rows end with the call that they are made for.
 template <class U, class Row> constexpr bool is_part_of() {

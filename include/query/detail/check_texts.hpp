@@ -36,7 +36,7 @@ namespace query::check {
     return can_call<F, Row...>;                                                                                                           \
   }                                                                                                                                       \
   template <class F, class... Row> static constexpr bool value() {                                                                        \
-    if constexpr (!callable<F, Row...>()) return false;                                                                                   \
+    if constexpr (!callable<F, Row...>() || gives_error<F, Row...>()) return false;                                                       \
     else {                                                                                                                                \
       static_assert(gives_value<F, Row...>(), "query: " #verb ": the function gives nothing. Return a value; for actions on rows "        \
                                               "there is for_each" QUERY_DETAIL_OR_ERROR);                                                 \
@@ -93,8 +93,8 @@ namespace query::check {
       static_assert(!group, "query: " #verb ": a query::Group, which holds rows, is no key. Its own key is one: "                         \
                             QUERY_DETAIL_KEY_OF_GROUP);                                                                                   \
       constexpr bool said = detail::has_meta<detail::result_of<F, Row>>;                                                                  \
-      static_assert(ok || group || said, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, "       \
-                                 "strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key" more);                          \
+      static_assert(ok || group || said, "query: " #verb ": this key type has no description to compare and hash by. Use "                \
+                                 "numbers of up to 64 bits, strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key" more);\
       return ok;                                                                                                                          \
     }                                                                                                                                     \
   }
@@ -114,12 +114,13 @@ namespace query::check {
   }                                                                                                                                       \
   template <class K, class Equal, class Hash> static constexpr bool own_keys() {                                                          \
     if constexpr (forgotten<Hash, K>()) return no_hash<Hash>(); /* (..., result, equal) */                                                \
+    else if constexpr (is_key<Equal>) return no_second_key<Equal>();                                                                      \
     else {                                                                                                                                \
-      constexpr bool hash = std::is_invocable_r_v<std::size_t, const Hash&, const K&>;                                                    \
-      static_assert(compares<Equal, K>, "query: " #verb ": the equality must take two keys and give bool: "                               \
-                                        #verb "(" form "equal, hash)");                                                                   \
-      static_assert(hash, "query: " #verb ": the hash must take a key and give std::size_t: " #verb "(" form "equal, hash)");             \
-      return compares<Equal, K> && hash;                                                                                                  \
+      constexpr bool equal = compares<Equal, K>, hash = gives<std::size_t, Hash, K>(), fails = fails_inside<Equal, K, K>;                 \
+      static_assert(equal || fails, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)");   \
+      static_assert(hash || !equal || fails_inside<Hash, K>, "query: " #verb ": the hash must take a key and give std::size_t: "          \
+                                                             #verb "(" form "equal, hash)");                                              \
+      return equal && hash;                                                                                                               \
     }                                                                                                                                     \
   }
 #define QUERY_DETAIL_HAVE_CUSTOM_KEY(verb, form)                                                                                          \
@@ -144,8 +145,9 @@ namespace query::check {
 // An equality where rows are compared one by one, A with B.
 #define QUERY_DETAIL_HAVE_CUSTOM_EQUAL(verb, form)                                                                                        \
   template <class Equal, class A, class B> static constexpr bool custom_equal() {                                                         \
-    constexpr bool ok = std::is_invocable_r_v<bool, const Equal&, const A&, const B&>;                                                    \
-    static_assert(ok, "query: " #verb ": the equality must take two rows and give bool: " #verb "(" form "equal)");                       \
+    constexpr bool ok = gives<bool, Equal, A, B>();                                                                                       \
+    static_assert(ok || fails_inside<Equal, A, B>,                                                                                        \
+                  "query: " #verb ": the equality must take two rows and give bool: " #verb "(" form "equal)");                           \
     return ok;                                                                                                                            \
   }
 // The user's own order of keys, or of values.
@@ -153,11 +155,13 @@ namespace query::check {
   template <class F, class Row, class Less> static constexpr bool custom_order() {                                                        \
     if constexpr (!value<F, Row>()) return false;                                                                                         \
     else {                                                                                                                                \
-      constexpr bool ok = orders<Less, detail::result_of<F, Row>>::value, key = !ok && sizeof(form) > 1 && fits<Less, Row>;               \
+      using K = detail::result_of<F, Row>;                                                                                                \
+      constexpr bool ok = orders<Less, K>::value, fails = order_fails<Less, K>();                                                         \
+      constexpr bool key = !ok && !fails && sizeof(form) > 1 && fits<Less, Row>;                                                          \
       static_assert(!key, "query: " #verb ": the last function takes one row, and here only an order of two keys may stand: " #verb       \
                           "(" form "less). Several fields are one key: [](auto t) { return std::tuple(t.a, t.b); }; sorts have "          \
                           "order_by(a).then_by(b) as well");                                                                              \
-      static_assert(ok || key, "query: " #verb ": the order must take two keys and give bool: " #verb "(" form "less)");                  \
+      static_assert(ok || key || fails, "query: " #verb ": the order must take two keys and give bool: " #verb "(" form "less)");         \
       return ok;                                                                                                                          \
     }                                                                                                                                     \
   }
@@ -174,8 +178,8 @@ namespace query::check {
       static_assert(!group, "query: " #verb ": a query::Group, which holds rows, is no key. Its own key is one: "                         \
                             QUERY_DETAIL_KEY_OF_GROUP);                                                                                   \
       constexpr bool said = detail::has_meta<detail::result_of<F, Row>>;                                                                  \
-      static_assert(ok || group || said, "query: " #verb ": this key type has no order that the library knows. Use numbers, strings, "    \
-                                 "enums, optionals, arrays, tuples or a QUERY_RECORD as the key" more);                                   \
+      static_assert(ok || group || said, "query: " #verb ": this key type has no order that the library knows. Use "                      \
+                                 "numbers of up to 64 bits, strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key" more);\
       return ok;                                                                                                                          \
     }                                                                                                                                     \
   }
@@ -270,8 +274,8 @@ namespace query::check {
     if constexpr (!same) return false;                                                                                                    \
     else if constexpr (sizeof...(Same) > 0) return own_keys<K, Same...>();                                                                \
     else {                                                                                                                                \
-      static_assert(said_or_described<K>, "query: " #verb ": this key type has no description to compare and hash by. Use numbers, "      \
-                                        "strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key");                        \
+      static_assert(said_or_described<K>, "query: " #verb ": this key type has no description to compare and hash by. Use "               \
+                  "numbers of up to 64 bits, strings, enums, optionals, arrays, tuples or a QUERY_RECORD as the key");                    \
       return ir::described_v<K>;                                                                                                          \
     }                                                                                                                                     \
   }
@@ -279,7 +283,8 @@ namespace query::check {
 #define QUERY_DETAIL_HAVE_PAIR(verb, rows, more)                                                                                          \
   QUERY_DETAIL_HAVE_COPIES(verb)                                                                                                          \
   template <class F, class L, class R> static constexpr bool pair() {                                                                     \
-    if constexpr (can_call<F, L, R>) {                                                                                                    \
+    if constexpr (gives_error<F, L, R>()) return false;                                                                                   \
+    else if constexpr (can_call<F, L, R>) {                                                                                               \
       static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
       static_assert(gives_value<F, L, R>(), "query: " #verb ": the result function gives nothing. Return a row" QUERY_DETAIL_OR_ERROR);   \
       static_assert(!gives_pointer<F, L, R>(), QUERY_DETAIL_POINTS(verb));                                                                \
@@ -312,7 +317,8 @@ namespace query::check {
     if constexpr (!taken)                                                                                                                 \
       static_assert(fails_inside<F, std::span<const T>>, "query: " #verb ": the function must take a run of rows, std::span<const Row>, " \
                                                       "and not be `mutable`");                                                            \
-    if constexpr (taken) {                                                                                                                \
+    if constexpr (gives_error<F, std::span<const T>>()) return false;                                                                     \
+    else if constexpr (taken) {                                                                                                           \
       constexpr bool given = !std::is_void_v<std::invoke_result_t<const F&, std::span<const T>>>;                                         \
       constexpr bool pointer = points_into<std::remove_cvref_t<std::invoke_result_t<const F&, std::span<const T>>>, T>;                   \
       static_assert(given, "query: " #verb ": the function gives nothing. Return a row or a range of rows" QUERY_DETAIL_OR_ERROR);        \
@@ -345,10 +351,12 @@ namespace query::check {
                           "copy of the seed. Give a std::shared_ptr, or the value itself");                                               \
     if constexpr (pointer || !copied) return false;                                                                                       \
     else {                                                                                                                                \
-      static_assert(updates<S, U, T>, "query: " #verb ": update must take (state, row) and give the state's type, which is the seed's. "  \
-                                      "Write the seed in that type: 0.0, std::int64_t{0}");                                               \
-      static_assert(combines<S, C>, "query: " #verb ": combine must take two states and give one");                                       \
-      static_assert(gives_value<R, S>(), "query: " #verb ": the result function must take the state and give a value");                   \
+      static_assert(updates<S, U, T> || fails_on<U, S, const T&>,                                                                         \
+                    "query: " #verb ": update must take (state, row) and give the state's type, which is the seed's. Write the seed in "  \
+                    "that type: 0.0, std::int64_t{0}");                                                                                   \
+      static_assert(combines<S, C> || fails_on<C, S, S>, "query: " #verb ": combine must take two states and give one");                  \
+      static_assert(gives_value<R, S>() || fails_inside<R, S>,                                                                            \
+                    "query: " #verb ": the result function must take the state and give a value");                                        \
       return updates<S, U, T> && combines<S, C> && gives_value<R, S>();                                                                   \
     }                                                                                                                                     \
   }

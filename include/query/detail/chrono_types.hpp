@@ -114,8 +114,8 @@ template <class From, class To> struct unit_ratio {
 
 // The time_point or duration that counts in units of the duration D.
 template <class T, class D> struct with_duration { using type = D; };
-template <template <class, class> class P, class Clock, class Own, class D> requires time_point<P<Clock, Own>>
-struct with_duration<P<Clock, Own>, D> { using type = P<Clock, D>; };
+template <template <class, class> class Point, class Clock, class Own, class D> requires time_point<Point<Clock, Own>>
+struct with_duration<Point<Clock, Own>, D> { using type = Point<Clock, D>; };
 template <class T, class D> using with_duration_t = typename with_duration<T, D>::type;
 
 }  // namespace query::ir

@@ -66,14 +66,14 @@ template <class T> struct present<std::optional<T>> { using type = T; };
 template <bool Own, class A, class B> constexpr auto find_common_key();
 template <bool Own, class A, class B> using find_common_key_t = typename decltype(find_common_key<Own, A, B>())::type;
 template <bool Own, class A, class B, std::size_t... I> constexpr auto common_parts(std::index_sequence<I...>) {
-  using P = key_parts_t<A>;
+  using Parts = key_parts_t<A>;
   using Q = key_parts_t<B>;
-  if constexpr ((std::is_void_v<find_common_key_t<Own, std::tuple_element_t<I, P>, std::tuple_element_t<I, Q>>> || ...)) {
+  if constexpr ((std::is_void_v<find_common_key_t<Own, std::tuple_element_t<I, Parts>, std::tuple_element_t<I, Q>>> || ...)) {
     return std::type_identity<void>{};
   } else if constexpr (requires(A a, B b) { a.first; b.first; } && !record<A>) {
-    return std::type_identity<std::pair<find_common_key_t<Own, std::tuple_element_t<I, P>, std::tuple_element_t<I, Q>>...>>{};
+    return std::type_identity<std::pair<find_common_key_t<Own, std::tuple_element_t<I, Parts>, std::tuple_element_t<I, Q>>...>>{};
   } else {
-    return std::type_identity<std::tuple<find_common_key_t<Own, std::tuple_element_t<I, P>, std::tuple_element_t<I, Q>>...>>{};
+    return std::type_identity<std::tuple<find_common_key_t<Own, std::tuple_element_t<I, Parts>, std::tuple_element_t<I, Q>>...>>{};
   }
 }
 template <bool Own, class A, class B> constexpr auto find_common_key() {

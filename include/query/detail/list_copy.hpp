@@ -12,6 +12,7 @@ namespace query::detail {
 
 // List: a std::vector of E.
 template <class List, class E> List copied_list(std::span<const E> rows) {
+  if (rows.size() <= quick_calls_a_look) return List(rows.begin(), rows.end());
   List list;
   const discarded_if_stopped left(list);
   list.reserve(rows.size());

@@ -80,14 +80,16 @@ template <class Twin, class E, std::size_t N> class expr_array : public std::arr
 
 // Arrays of the row and plain ones, a literal or a captured one. (Two arrays of the row: std::array's own operators.)
 #define QUERY_DETAIL_ARRAYS(op)                                                                                                         \
-  template <class W, class P, std::size_t N> requires(detail::is_twin_v<W> && !detail::is_twin_v<P> && requires(W w, P p) { w op p; })   \
-  bool operator op(const std::array<W, N>& a, const std::array<P, N>& b) {                                                              \
+  template <class W, class Plain, std::size_t N>                                                                                        \
+  requires(detail::is_twin_v<W> && !detail::is_twin_v<Plain> && requires(W w, Plain p) { w op p; })                                     \
+  bool operator op(const std::array<W, N>& a, const std::array<Plain, N>& b) {                                                          \
     for (std::size_t i = 0; i < N; ++i)                                                                                                 \
       if (!(a[i] == b[i])) return a[i] op b[i];                                                                                       \
     return 0 op 0;                                                                                                                      \
   }                                                                                                                                     \
-  template <class W, class P, std::size_t N> requires(detail::is_twin_v<W> && !detail::is_twin_v<P> && requires(W w, P p) { p op w; })   \
-  bool operator op(const std::array<P, N>& a, const std::array<W, N>& b) {                                                              \
+  template <class W, class Plain, std::size_t N>                                                                                        \
+  requires(detail::is_twin_v<W> && !detail::is_twin_v<Plain> && requires(W w, Plain p) { p op w; })                                     \
+  bool operator op(const std::array<Plain, N>& a, const std::array<W, N>& b) {                                                          \
     for (std::size_t i = 0; i < N; ++i)                                                                                                 \
       if (!(a[i] == b[i])) return a[i] op b[i];                                                                                       \
     return 0 op 0;                                                                                                                      \
@@ -95,14 +97,16 @@ template <class Twin, class E, std::size_t N> class expr_array : public std::arr
 QUERY_DETAIL_ARRAYS(<) QUERY_DETAIL_ARRAYS(<=) QUERY_DETAIL_ARRAYS(>) QUERY_DETAIL_ARRAYS(>=)
 #undef QUERY_DETAIL_ARRAYS
 #define QUERY_DETAIL_ARRAYS(op, differ)                                                                                                 \
-  template <class W, class P, std::size_t N> requires(detail::is_twin_v<W> && !detail::is_twin_v<P> && requires(W w, P p) { w == p; })   \
-  bool operator op(const std::array<W, N>& a, const std::array<P, N>& b) {                                                              \
+  template <class W, class Plain, std::size_t N>                                                                                        \
+  requires(detail::is_twin_v<W> && !detail::is_twin_v<Plain> && requires(W w, Plain p) { w == p; })                                     \
+  bool operator op(const std::array<W, N>& a, const std::array<Plain, N>& b) {                                                          \
     for (std::size_t i = 0; i < N; ++i)                                                                                                 \
       if (!(a[i] == b[i])) return differ;                                                                                               \
     return !differ;                                                                                                                     \
   }                                                                                                                                     \
-  template <class W, class P, std::size_t N> requires(detail::is_twin_v<W> && !detail::is_twin_v<P> && requires(W w, P p) { w == p; })   \
-  bool operator op(const std::array<P, N>& a, const std::array<W, N>& b) {                                                              \
+  template <class W, class Plain, std::size_t N>                                                                                        \
+  requires(detail::is_twin_v<W> && !detail::is_twin_v<Plain> && requires(W w, Plain p) { w == p; })                                     \
+  bool operator op(const std::array<Plain, N>& a, const std::array<W, N>& b) {                                                          \
     return b op a;                                                                                                                      \
   }
 QUERY_DETAIL_ARRAYS(==, false) QUERY_DETAIL_ARRAYS(!=, true)

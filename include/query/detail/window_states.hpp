@@ -37,9 +37,9 @@ template <class F> struct comparable_function<must_trace_function<F>> : comparab
     return comparable_function<F>::same(a.inner(), b.inner());
   }
 };
-template <class P> bool same_parameter(const P& a, const P& b) {
-  if constexpr (std::is_arithmetic_v<P>) return a == b;
-  else return comparable_function<P>::same(a, b);
+template <class Parameter> bool same_parameter(const Parameter& a, const Parameter& b) {
+  if constexpr (std::is_arithmetic_v<Parameter>) return a == b;
+  else return comparable_function<Parameter>::same(a, b);
 }
 
 // What a function of a window keeps: one for each function that the user's function calls, with its parameters.
@@ -80,7 +80,7 @@ template <class T> class window_rows {
   }
 
   // The state of type S that was made with these parameters. Functions come in the same order for nearly every row.
-  template <class S, class... P> S& state(const P&... parameters) {
+  template <class S, class... Parameter> S& state(const Parameter&... parameters) {
     if (next_state_ < states_.size())
       if (S* found = as<S>(*states_[next_state_], parameters...)) return ++next_state_, *found;
     for (std::size_t i = 0; i < states_.size(); ++i)
@@ -99,7 +99,7 @@ template <class T> class window_rows {
   static constexpr std::size_t most_states = 256;
   template <class S> static inline char kind_of = 0;  // its address
 
-  template <class S, class... P> static S* as(window_state& s, const P&... parameters) {
+  template <class S, class... Parameter> static S* as(window_state& s, const Parameter&... parameters) {
     if (s.made_by != &kind_of<S>) return nullptr;
     S& same_kind = static_cast<S&>(s);
     return same_kind.made_with(parameters...) ? &same_kind : nullptr;

@@ -17,7 +17,8 @@ struct asof_join : asof_join_keys {
   // Numbers or times, or optionals of them, that meet in one type.
   template <class LF, class L, class RF, class R> static constexpr bool times() {
     constexpr bool given = gives_value<LF, L>() && gives_value<RF, R>();
-    static_assert(given, "query: asof_join: the times are functions of a left row and of a right row: asof_join(right, left key, right "
+    static_assert(given || fails_inside<LF, L> || fails_inside<RF, R>,
+                         "query: asof_join: the times are functions of a left row and of a right row: asof_join(right, left key, right "
                          "key, left time, right time, result), or without the keys");
     if constexpr (!given) {
       return false;

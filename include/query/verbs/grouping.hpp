@@ -314,7 +314,7 @@ template <class Q, class T, class K, class KF> class Grouped {
 
 template <class X> inline constexpr bool is_grouped = false;
 template <class Q, class T, class K, class KF> inline constexpr bool is_grouped<Grouped<Q, T, K, KF>> = true;
-template <class Level, class T, class... P> inline constexpr bool is_grouped<GroupedSets<Level, T, P...>> = true;
+template <class Level, class T, class... Part> inline constexpr bool is_grouped<GroupedSets<Level, T, Part...>> = true;
 
 template <class Derived, class T> class grouping {
  public:
@@ -431,7 +431,11 @@ template <class Derived, class T> class grouping {
   template <class F, class S, class U, class C>
   auto folded_from_keys(const F& f, const S& seed, const U& update, const C& combine, call_site at) const {
     using K = detail::result_of<F, T>;
-    using V = detail::stored_t<std::invoke_result_t<const S&, const K&>>;
+    if constexpr (!check::aggregate_by::seed_function<S, K>()) return check::after_error{};
+    else return folded_from_states<K, detail::result_of<S, K>>(f, seed, update, combine, at);
+  }
+  template <class K, class V, class F, class S, class U, class C>
+  auto folded_from_states(const F& f, const S& seed, const U& update, const C& combine, call_site at) const {
     if constexpr (!check::aggregate_by::seed<V, U, C, agg::itself, T>()) {
       return check::after_error{};
     } else {

@@ -94,15 +94,15 @@ namespace agg {
 // The key of a group of a set as the function of the group sees it. G: recorder, traced_group.
 struct part_of_set {
   bool there;
-  template <class P> std::optional<P> operator()(const P& p) const { return there ? std::optional<P>(p) : std::nullopt; }
+  template <class Part> std::optional<Part> operator()(const Part& p) const { return there ? std::optional<Part>(p) : std::nullopt; }
 };
-template <class G, class... P> struct group_of_set : G {
+template <class G, class... Part> struct group_of_set : G {
   std::uint32_t in_set;
-  auto key() const { return parts(G::key(), std::index_sequence_for<P...>{}); }
+  auto key() const { return parts(G::key(), std::index_sequence_for<Part...>{}); }
 
  private:
   template <class K, std::size_t... I> auto parts(const K& key, std::index_sequence<I...>) const {
-    return std::tuple(part<P>(std::get<I>(key), (in_set >> I & 1u) != 0)...);
+    return std::tuple(part<Part>(std::get<I>(key), (in_set >> I & 1u) != 0)...);
   }
   template <class Plain, class X> static auto part(const X& x, bool there) {
     if constexpr (detail::deferred<X>) {
@@ -115,25 +115,25 @@ template <class G, class... P> struct group_of_set : G {
   }
 };
 // A function of groups for those of a set.
-template <class F, class... P> struct function_of_set {
+template <class F, class... Part> struct function_of_set {
   F f;
   std::uint32_t in_set;
-  template <class G> requires detail::is_callable<const F&, const group_of_set<G, P...>&>
-  auto operator()(const G& g) const { return f(group_of_set<G, P...>{g, in_set}); }
+  template <class G> requires detail::is_callable<const F&, const group_of_set<G, Part...>&>
+  auto operator()(const G& g) const { return f(group_of_set<G, Part...>{g, in_set}); }
 };
 // The same of groups with their rows.
-template <class F, class T, class... P> struct rows_of_set {
-  using group = Group<std::tuple<std::optional<P>...>, T>;
+template <class F, class T, class... Part> struct rows_of_set {
+  using group = Group<std::tuple<std::optional<Part>...>, T>;
   F f;
   std::uint32_t in_set;
-  auto operator()(Group<std::tuple<P...>, T> g) const {
+  auto operator()(Group<std::tuple<Part...>, T> g) const {
     using R = detail::stored_t<std::invoke_result_t<const F&, group>>;
-    auto key = parts(g.key(), std::index_sequence_for<P...>{});
+    auto key = parts(g.key(), std::index_sequence_for<Part...>{});
     return R(detail::as_stored<R>(f(group(std::move(key), std::move(g).rows()))));  // what refers to the group is stored while it lives
   }
 
  private:
-  template <std::size_t... I> auto parts(const std::tuple<P...>& key, std::index_sequence<I...>) const {
+  template <std::size_t... I> auto parts(const std::tuple<Part...>& key, std::index_sequence<I...>) const {
     return std::tuple(part_of_set{(in_set >> I & 1u) != 0}(std::get<I>(key))...);
   }
 };
@@ -146,14 +146,14 @@ struct itself_as_group {
 namespace verbs {
 
 // rows.group_by(rollup(...)): choose what becomes of each group, as of those of one key. Level: the Grouped of a set of rows of T, by
-// keys of P.
+// keys of Part.
 //
 // g.key() is a std::tuple of a std::optional for each key, empty where the set leaves the key out. A null of the rows has a value there:
 // of a key that gives a std::optional<V>, the part is a std::optional<std::optional<V>>.
 // Results come set by set, in the order of the sets; those of a set in any order, or with as_ordered(), before or after select, in that
 // of the groups' first rows. No rows give no groups, not even one of all rows, whose smallest value would be none: SQL gives one.
 // O(rows) for each set.
-template <class Level, class T, class... P> class GroupedSets {
+template <class Level, class T, class... Part> class GroupedSets {
  public:
   struct level {
     Level groups;
@@ -163,13 +163,13 @@ template <class Level, class T, class... P> class GroupedSets {
 
   template <class F> auto select(F f, call_site at = call_site::here()) const {
     if constexpr (!detail::names_its_types<F>) {
-      return each([&](const level& l) { return l.groups.select(agg::function_of_set<F, P...>{f, l.in_set}, at); });
+      return each([&](const level& l) { return l.groups.select(agg::function_of_set<F, Part...>{f, l.in_set}, at); });
     } else {
-      using group = Group<std::tuple<std::optional<P>...>, T>;
+      using group = Group<std::tuple<std::optional<Part>...>, T>;
       using check_here = check::groups;
       if constexpr (!check_here::takes_rows<F, group>()) return check::after_error{};
       else if constexpr (!check_here::kept<detail::stored_t<std::invoke_result_t<const F&, group>>, group>()) return check::after_error{};
-      else return each([&](const level& l) { return l.groups.select(agg::rows_of_set<F, T, P...>{f, l.in_set}, at); });
+      else return each([&](const level& l) { return l.groups.select(agg::rows_of_set<F, T, Part...>{f, l.in_set}, at); });
     }
   }
   template <class... A> auto aggregate(A... a) const {
@@ -184,13 +184,13 @@ template <class Level, class T, class... P> class GroupedSets {
     return select([](const auto& g) { return g.key(); }, at);
   }
   auto groups(call_site at = call_site::here()) const {
-    return each([&](const level& l) { return l.groups.select(agg::rows_of_set<agg::itself_as_group, T, P...>{{}, l.in_set}, at); });
+    return each([&](const level& l) { return l.groups.select(agg::rows_of_set<agg::itself_as_group, T, Part...>{{}, l.in_set}, at); });
   }
   template <class F> auto elements(F f, call_site at = call_site::here()) const {
     if constexpr (!check::elements::value<F, T>()) {
       return check::after_error{};
     } else {
-      using whole = agg::rows_of_set<agg::itself_as_group, detail::result_of<F, T>, P...>;
+      using whole = agg::rows_of_set<agg::itself_as_group, detail::result_of<F, T>, Part...>;
       return each([&](const level& l) { return l.groups.elements(f, at).select(whole{{}, l.in_set}, at).as_query(); });
     }
   }

@@ -65,17 +65,20 @@ template <class T, class F> auto of_numbered(const F& f) {
 // f of rows that lie in pairs of pairs: ((a, b), c) and d, where Depth is 2.
 template <std::size_t Depth, class F> struct spread_pairs {
   F f;
-  template <class P, class... Row> static constexpr bool takes() {
-    using A = std::remove_cvref_t<decltype(std::declval<const P&>().first)>;
-    using B = std::remove_cvref_t<decltype(std::declval<const P&>().second)>;
+  template <class Pair, class... Row> static constexpr bool takes() {
+    using A = std::remove_cvref_t<decltype(std::declval<const Pair&>().first)>;
+    using B = std::remove_cvref_t<decltype(std::declval<const Pair&>().second)>;
     if constexpr (sizeof...(Row) < Depth) return takes<A, B, Row...>();
-    else return std::is_invocable_v<const F&, const A&, const B&, const Row&...>;
+    else return check::fits<F, A, B, Row...> || check::can_call<F, A, B, Row...>;
   }
-  template <class P, class... Row> static auto spread(const F& f, const P& p, const Row&... rows) {
+  template <class Pair, class... Row> static auto spread(const F& f, const Pair& p, const Row&... rows) {
     if constexpr (sizeof...(Row) < Depth) return spread(f, p.first, p.second, rows...);
+    else if constexpr (!check::can_call<F, std::remove_cvref_t<decltype(p.first)>, std::remove_cvref_t<decltype(p.second)>, Row...>)
+      return check::after_error{};
     else return f(p.first, p.second, rows...);
   }
-  template <class P, class Row> requires(takes<P, Row>()) auto operator()(const P& p, const Row& row) const { return spread(f, p, row); }
+  template <class Pair, class Row> requires(takes<Pair, Row>())
+  auto operator()(const Pair& p, const Row& row) const { return spread(f, p, row); }
 };
 struct tuple_rows {
   template <class... Row> auto operator()(const Row&... row) const { return std::tuple<Row...>(row...); }

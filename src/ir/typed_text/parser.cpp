@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/number_text.hpp"
 #include "ir/typed_text/aggregates.hpp"
 #include "ir/typed_text/numbers.hpp"
 #include "ir/typed_text/operands.hpp"
@@ -336,7 +337,8 @@ class parser {
     if (t.what == token::kind::floating) {
       double d = 0;
       const auto read = std::from_chars(first, last, d);
-      if (read.ec != std::errc{} || !std::isfinite(d)) throw fault{t.at, t.length, "this number is beyond the range of double"};
+      if (read.ec == std::errc::result_out_of_range && underflows(t.spelled)) d = 0;
+      else if (read.ec != std::errc{} || !std::isfinite(d)) throw fault{t.at, t.length, "this number is beyond the range of double"};
       return make_.literal(describe<double>(), bits_of(d));
     }
     std::uint64_t u = 0;

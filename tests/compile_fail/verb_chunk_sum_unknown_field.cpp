@@ -1,0 +1,8 @@
+// form: from_trades.chunk(2, [](auto run) { return query::sum(run, [](auto t) { return t.prize; }); }).count()
+// message: the compiler: no member named 'prize', and nothing else
+// expect-gcc: has no member named
+// expect-clang: no member named 'prize'
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.chunk(2, [](auto run) { return query::sum(run, [](auto t) { return t.prize; }); }).count()); }

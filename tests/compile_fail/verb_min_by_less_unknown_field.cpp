@@ -1,0 +1,8 @@
+// form: from_stocks.min_by(itself, [](const auto& a, const auto& b) { return a.prize < b.symbol; })
+// message: the compiler: no member named 'prize', and nothing else
+// expect-gcc: has no member named
+// expect-clang: no member named 'prize'
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_stocks.min_by(itself, [](const auto& a, const auto& b) { return a.prize < b.symbol; })); }
