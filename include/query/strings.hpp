@@ -130,14 +130,16 @@ inline constexpr std::string_view white_space = " \t\n\v\f\r";
 
 // ---------------------------------------------------------------- bytes
 // The position of the first `part` in s, or std::string::npos.
-template <detail::textual S, detail::textual P> auto find(const S& s, const P& part) { return detail::text_fn<detail::find_fn>{}(s, part); }
-template <detail::textual S, detail::textual P> auto starts_with(const S& s, const P& part) {
+template <detail::textual S, detail::textual Part> auto find(const S& s, const Part& part) {
+  return detail::text_fn<detail::find_fn>{}(s, part);
+}
+template <detail::textual S, detail::textual Part> auto starts_with(const S& s, const Part& part) {
   return detail::text_fn<detail::starts_with_fn>{}(s, part);
 }
-template <detail::textual S, detail::textual P> auto ends_with(const S& s, const P& part) {
+template <detail::textual S, detail::textual Part> auto ends_with(const S& s, const Part& part) {
   return detail::text_fn<detail::ends_with_fn>{}(s, part);
 }
-template <detail::textual S, detail::textual P> auto contains(const S& s, const P& part) {
+template <detail::textual S, detail::textual Part> auto contains(const S& s, const Part& part) {
   return detail::text_fn<detail::contains_fn>{}(s, part);
 }
 // n bytes from position `at` on. Throws std::out_of_range if s ends before `at`.
@@ -151,12 +153,12 @@ template <detail::textual S, detail::textual From, detail::textual To> auto repl
 }
 // The parts of s between separators, empty ones included: a std::vector<std::string>, in a traced lambda a list, as a field is. An empty s
 // is one empty part. An empty separator separates all code points.
-template <detail::textual S, detail::textual P> auto split(const S& s, const P& separator) {
+template <detail::textual S, detail::textual Part> auto split(const S& s, const Part& separator) {
   return detail::text_fn<detail::split_fn>{}(s, separator);
 }
 template <detail::textual S> auto split(const S& s, char separator) { return query::split(s, std::string_view(&separator, 1)); }
 // Does s follow SQL's pattern? % stands for any characters, _ for one code point; nothing escapes them.
-template <detail::textual S, detail::textual P> auto like(const S& s, const P& pattern) {
+template <detail::textual S, detail::textual Part> auto like(const S& s, const Part& pattern) {
   return detail::text_fn<detail::like_fn>{}(s, pattern);
 }
 
@@ -200,16 +202,16 @@ template <class T, detail::textual S> auto parse(const S& s) {
 // ---------------------------------------------------------------- regular expressions
 // Is there a match somewhere in s? "^...$" matches the whole. Expressions are compiled once a thread. A wrong one, or a build without RE2,
 // throws user_error.
-template <detail::textual S, detail::textual P> auto matches(const S& s, const P& regex) {
+template <detail::textual S, detail::textual Part> auto matches(const S& s, const Part& regex) {
   return detail::text_fn<detail::matches_fn>{}(s, regex);
 }
 // s with all matches replaced. \1 to \9 in `rewrite` are groups of the match, \0 is the match.
-template <detail::textual S, detail::textual P, detail::textual R> auto regex_replace(const S& s, const P& regex, const R& rewrite) {
+template <detail::textual S, detail::textual Part, detail::textual R> auto regex_replace(const S& s, const Part& regex, const R& rewrite) {
   return detail::text_fn<detail::regex_replace_fn>{}(s, regex, rewrite);
 }
 // Group number `group` of the first match, 0: the match. An empty optional if nothing matches, or the group takes no part in the match.
-template <detail::textual S, detail::textual P, detail::numeric G = std::size_t>
-auto regex_extract(const S& s, const P& regex, const G& group = 0) {
+template <detail::textual S, detail::textual Part, detail::numeric G = std::size_t>
+auto regex_extract(const S& s, const Part& regex, const G& group = 0) {
   return detail::text_fn<detail::regex_extract_fn>{}(s, regex, group);
 }
 

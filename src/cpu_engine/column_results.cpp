@@ -230,7 +230,9 @@ class chunk_sink final : public column_sink {
   std::vector<scattered_texts::some> take_scattered() { return std::move(scattered_); }
 
  private:
-  void add_chunk() { chunks_.push_back(std::make_unique<chunk_memory>(row_, capacity_, streamed_, *pool_, stays_ ? &scattered_ : nullptr)); }
+  void add_chunk() {
+    chunks_.push_back(std::make_unique<chunk_memory>(row_, capacity_, streamed_, *pool_, stays_ ? &scattered_ : nullptr));
+  }
 
   const planner::column_schema* schema_;
   const ir::type* row_;
