@@ -77,7 +77,6 @@ TEST_F(expressions, of_row_wise_verbs) {
             .where([&, limit = 10](auto x) { return x > limit + static_cast<int>(rates.size()); });
       },
       "an opaque function between them");
-  same([&](auto q) { return q.order_by([w = brief](auto r) { return r.name == w; }); }, "a sort key");
 }
 
 TEST_F(expressions, of_variables_by_reference) {
@@ -161,28 +160,6 @@ TEST_F(expressions, of_joins) {
         },
         "a semi join");
   }
-}
-
-TEST_F(expressions, of_loops) {
-  const std::vector<tag> first{{brief, 0}, {"item 9", 1}};
-  const auto loop = [&](auto q) {
-    return query::from(first)
-        .do_while(
-            [this, q](query::Query<tag> now) {
-              const auto known = query::broadcast(now);
-              const auto same_name = [](auto r, auto t) { return r.name == t.name; };
-              return q.where([known, same_name, w = wanted](auto r) { return r.name == w || known.any(r, same_name); })
-                  .group_by([v = rates](auto r) { return r.price > v[2]; })
-                  .select([w = wanted, v = rates](auto g) {
-                    const auto weight = [v](auto r) { return query::cast<long long>(r.id) * query::cast<long long>(v[2]); };
-                    return query::make<tag>(w, g.sum(weight));
-                  })
-                  .order_by([](auto t) { return t.weight; });
-            },
-            query::times(3))
-        .order_by([](auto t) { return t.weight; });
-  };
-  same(loop, "a loop");
 }
 
 TEST_F(expressions, beside_collections) {
