@@ -25,12 +25,14 @@
 #include "ir/visit.hpp"
 #include "planner/cluster_graph.hpp"
 #include "planner/expression_function.hpp"
+#include "planner/interpretation.hpp"
 
 namespace query::cluster {
 
 template <bool Writes> class plan_archive {
  public:
-  plan_archive(const planner::machine_graph& g, const program& here) requires Writes : here_(&here) {
+  plan_archive(const planner::machine_graph& g, const program& here, const planner::function_set& by_expression) requires Writes
+      : here_(&here), by_expression_(&by_expression) {
     for (const auto& v : g.vertices) vertex_numbers_.emplace(v.get(), vertex_numbers_.size());
   }
   plan_archive(std::span<const std::byte> bytes, const program& here, received_plan& plan, kept_of_plans& kept) requires(!Writes)
@@ -125,27 +127,16 @@ template <bool Writes> class plan_archive {
   }
   void expression(ir::traced& t) {
     if (!present(t.root != nullptr)) return;
+    std::vector<const ir::type*> types;
+    if constexpr (Writes) types = types_in(t.root);
+    list(types, [&](const ir::type*& x) { type(x); });
     if constexpr (Writes) {
-      // Types of the program's own are found by those that came before.
-      std::vector<const ir::type*> used = types_in(t.root);
-      list(used, [&](const ir::type*& x) { type(x); });
-      const auto bytes = ir::serialise(t.root);
+      const auto bytes = ir::serialise_nodes(t.root, types);
       to_.put(std::uint64_t{bytes.size()});
       to_.put_raw(bytes.data(), bytes.size());
     } else {
-      std::vector<const ir::type*> used;
-      list(used, [&](const ir::type*& x) { type(x); });
       t.owner = std::make_shared<ir::arena>();
-      // In the bytes, too, they stand in the order of `used`: enums are called as their numbers are, and optionals all alike.
-      std::size_t next = 0;
-      t.root = ir::deserialise(from_.get_raw(from_.get_count(1)), *t.owner, kept_->types,
-                               [&](std::string_view name, std::size_t size) -> const ir::type* {
-                                 while (next < used.size()) {
-                                   const ir::type* const x = used[next++];
-                                   if (x && x->name == name && x->size == size && !is_built_in(*x)) return x;
-                                 }
-                                 return nullptr;
-                               });
+      t.root = ir::deserialise_nodes(from_.get_raw(from_.get_count(1)), *t.owner, types);
     }
   }
 
@@ -178,7 +169,7 @@ template <bool Writes> class plan_archive {
     expression(own);
     if (!own.root || !f.result || !f.row || !ir::same_layout(*own.root->type, *f.result))
       throw cluster_error("cluster: an expression is damaged");
-    return planner::function_of(f.role, giving(own, f.result), f.row, f.result);
+    return planner::function_of(f.role, std::move(own), f.row, f.result);
   }
   void image(closure_image& i) {
     std::uint64_t n = i.bytes.size();
@@ -193,6 +184,8 @@ template <bool Writes> class plan_archive {
     list(i.addresses, [&](closure_image::cut_address& a) { values(a.offset, a.in, a.place.module, a.place.offset); });
   }
   void function(detail::user_function& f) {
+    const bool alone = Writes && is_alone(f);
+    if (alone) f.captures = planner::captures_of(f);  // those by reference too
     text(f.role);
     type(f.row);
     type(f.result);
@@ -205,12 +198,24 @@ template <bool Writes> class plan_archive {
       else f = expression_function(f);
       return;
     }
-    code(f.retrace);
     code(f.native.map);
     code(f.native.filter);
     code(f.native.map_pairs);
     code(f.native.expand);
+    if (present(alone)) return expression_alone(f);
+    code(f.retrace);
     if (!present(f.f != nullptr)) return;
+    if constexpr (Writes) {
+      try {
+        closure(f);
+      } catch (const cannot_travel& e) {
+        leave(f, verb_, e.why);
+      }
+    } else {
+      closure(f);
+    }
+  }
+  void closure(detail::user_function& f) {
     auto form = reinterpret_cast<std::uintptr_t>(f.form);
     if (Writes && !form) throw cannot_travel{"its function was made by the library"};
     address(form, program::part::constant);
@@ -223,6 +228,21 @@ template <bool Writes> class plan_archive {
       f.f = object_of(bytes, *f.form, f.captures, *here_);
     }
   }
+  // Of a closure that cannot travel, where the plan runs by its expression.
+  bool is_alone(const detail::user_function& f) const { return by_expression_ && by_expression_->contains(f.f.get()); }
+  void expression_alone(detail::user_function& f) {
+    ir::traced own;
+    if constexpr (Writes) own = f.trace();
+    expression(own);
+    if constexpr (Writes) return;
+    if (!own.root) throw cluster_error("cluster: an expression is damaged");
+    f = planner::without_code(std::move(f), std::move(own));
+  }
+  // Writing goes on, so that all such functions are found at once.
+  void leave(const detail::user_function& f, const detail::logical* verb, const std::string& why) {
+    left.push_back({{why}, verb, f.f.get()});
+  }
+  std::vector<verb_stays> left;
 
   // ---------------------------------------------------------------- verbs
   void verb(const detail::logical*& n) {
@@ -233,8 +253,10 @@ template <bool Writes> class plan_archive {
       value(number = known->second);
       if (!first) return;
       try {
+        const detail::logical* const outer = std::exchange(verb_, n);
         auto copy = std::make_shared<detail::logical>(*n);
         fields(*copy);
+        verb_ = outer;
       } catch (const cannot_travel& e) {
         throw verb_stays{{e.why}, n};
       }
@@ -250,29 +272,7 @@ template <bool Writes> class plan_archive {
   }
 
  private:
-  // Element types come before others, each type once, as ir::serialise has them.
   static std::vector<const ir::type*> types_in(const ir::node* root);
-
-  // Types that every program has: ir::deserialise finds them by itself.
-  static bool is_built_in(const ir::type& t) {
-    const auto simple = [](const ir::type& x) { return !x.is_enum && (ir::is_arithmetic(x.k) || x.k == ir::kind::string); };
-    if (t.k != ir::kind::optional && t.k != ir::kind::list) return simple(t);
-    return t.element && simple(*t.element) && !(t.k == ir::kind::list && t.element->k == ir::kind::boolean);
-  }
-  // The expression with this very type where it has one of the same layout: a long long has come as a std::int64_t.
-  static ir::traced giving(const ir::traced& given, const ir::type* result) {
-    ir::traced t;
-    t.owner = std::make_shared<ir::arena>();
-    std::unordered_map<const ir::node*, const ir::node*> made;
-    ir::each_node(given.root, [&](const ir::node* n) {
-      ir::node copy = *n;
-      for (const ir::node*& k : copy.kids) k = made.at(k);
-      if (ir::same_layout(*n->type, *result)) copy.type = result;
-      made.emplace(n, t.owner->put(std::move(copy)));
-    });
-    t.root = made.at(given.root);
-    return t;
-  }
 
   void own_type(const ir::type*& t) {
     using describe = const ir::type* (*)();
@@ -305,9 +305,11 @@ template <bool Writes> class plan_archive {
       if constexpr (Writes)
         if (const ir::traced t = f.trace(); t.root) shape = t.root->shape;
       value(shape);
-      if constexpr (!Writes) plan_->functions.push_back({plan_->verbs.size() - 1, number, shape});
+      if constexpr (!Writes)
+        if (!f.held) plan_->functions.push_back({plan_->verbs.size() - 1, number, shape});
       ++number;
     });
+    if (Writes && !n.functions.empty() && is_alone(n.functions.back())) n.aggregate = {};
     place(n.where);
     text(n.name);
     values(n.ordered, n.states_own_memory);
@@ -579,6 +581,8 @@ template <bool Writes> class plan_archive {
   void segment(planner::stage& s);
 
   const program* here_;
+  const planner::function_set* by_expression_ = nullptr;
+  const detail::logical* verb_ = nullptr;  // being written
   byte_reader from_{{}};
   received_plan* plan_ = nullptr;
   kept_of_plans* kept_ = nullptr;
@@ -592,7 +596,12 @@ template <bool Writes> class plan_archive {
 
 // ---------------------------------------------------------------- compiled loops
 template <bool Writes> void plan_archive<Writes>::segment(planner::stage& s) {
-  if (!present(s.native != nullptr)) return;
+  // Where one function has its expression alone, there is no loop over all.
+  bool apart = false;
+  for (const detail::logical* n : s.nodes)
+    for (const detail::user_function& f : n->functions) apart = apart || (Writes && is_alone(f));
+  if (apart && s.how != planner::form::interpreted) throw internal_error("cluster: a loop would call a function that is not there");
+  if (!present(s.native != nullptr && !apart)) return;
   capture_list captures;
   for (const detail::logical* n : s.nodes) {
     if (!n) throw cluster_error("cluster: a loop has no verb");
@@ -612,7 +621,13 @@ template <bool Writes> void plan_archive<Writes>::segment(planner::stage& s) {
   if constexpr (Writes) {
     in = s.native->in, out = s.native->out;
     form = reinterpret_cast<std::uintptr_t>(&s.native->form);
-    bytes = image_of(s.native->chain.get(), s.native->form.chain, captures, *here_, memory_);
+    try {
+      bytes = image_of(s.native->chain.get(), s.native->form.chain, captures, *here_, memory_);
+    } catch (const cannot_travel& e) {
+      if (!left.empty()) return;  // one of its functions
+      for (const detail::logical* n : s.nodes)
+        for (const detail::user_function& f : n->functions) leave(f, n, e.why);
+    }
   }
   type(in);
   type(out);

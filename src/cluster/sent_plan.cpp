@@ -62,12 +62,14 @@ std::vector<bool> wanted_of(const detail::logical& source, const planner::machin
 
 }  // namespace
 
-sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here) {
-  plan_archive<true> to(g, here);
+sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here,
+                     const planner::function_set& by_expression) {
+  plan_archive<true> to(g, here, by_expression);
   planner::column_options chosen = forms;
   forms_of(to, chosen);
   const auto rows_follow = [](const planner::branch& b) { return planner::is_divided(b) && !planner::is_made_in_parts(*b.source); };
   to.graph(const_cast<planner::machine_graph&>(g), rows_follow);  // which only reads it
+  if (!to.left.empty()) throw closures_stay{std::move(to.left)};
   sent_plan sent{to.to_.take(), {}, std::move(to.captured)};
   const planner::graph_copy as_it_runs = planner::copy_of(g);
   planner::choose_columns(*as_it_runs.graph, forms);

@@ -5,7 +5,7 @@
 // functions are traced again: one whose expression differs reads what is not captured, as a global variable that main() has changed.
 // Source: docs/design/028.
 //
-//   sent_plan plan = write_plan(graph, options, here);               // throws cannot_travel; `verb` names the one that stays
+//   sent_plan plan = write_plan(graph, options, here);               // throws verb_stays, cannot_travel; closures_stay
 //   received_plan there = read_plan(plan.bytes, program_there, kept);
 //   there.sources[i].receive(column, table);                         // for each of plan.sources
 //   complete(there, verified);                                       // the forms of its functions; throws user_error
@@ -29,6 +29,7 @@
 #include "cluster/program.hpp"
 #include "ir/type_registry.hpp"
 #include "planner/column_forms.hpp"
+#include "planner/interpretation.hpp"
 #include "planner/machine_graph.hpp"
 
 namespace query::cluster {
@@ -36,6 +37,11 @@ namespace query::cluster {
 // What cannot be sent, at a verb of the user's.
 struct verb_stays : cannot_travel {
   const detail::logical* verb = nullptr;
+  const void* function = nullptr;  // user_function::f, whose closure it is
+};
+// All closures that cannot be sent, where nothing else keeps the plan here.
+struct closures_stay {
+  std::vector<verb_stays> all;
 };
 
 // A source of which each partition gets its own rows; of columns, those that somebody reads.
@@ -49,7 +55,9 @@ struct sent_plan {
   std::vector<sent_source> sources;
   std::vector<std::shared_ptr<const detail::capture>> captured;  // whose rows are to follow, all of them
 };
-sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here);
+// by_expression: functions whose expressions travel instead of their closures (planner::run_by_expression).
+sent_plan write_plan(const planner::machine_graph& g, const planner::column_options& forms, const program& here,
+                     const planner::function_set& by_expression = {});
 
 // Rows that came from the master, as the source of a branch.
 class received_source {

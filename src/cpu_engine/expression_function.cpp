@@ -10,6 +10,7 @@
 
 #include <query/cpu/segment_form.hpp>
 #include <query/detail/stop.hpp>
+#include <query/errors.hpp>
 
 #include "cpu_engine/interpreter.hpp"
 #include "ir/visit.hpp"
@@ -46,9 +47,10 @@ interpreter::scratch& scratch_here() {
 
 const expression_function& held(const void* f) { return *static_cast<const expression_function*>(f); }
 
-class group_function : public std::enable_shared_from_this<group_function> {
+// What no code calls.
+class expression_alone : public std::enable_shared_from_this<expression_alone> {
  public:
-  explicit group_function(ir::traced expression) : expression_(std::move(expression)) {}
+  explicit expression_alone(ir::traced expression) : expression_(std::move(expression)) {}
   const ir::traced& expression() const { return expression_; }
 
  private:
@@ -77,7 +79,8 @@ template <class Function> ir::traced copy_for_this_execution(const void* f) {
   made.retrace = &fresh<Function>;
   return known->trace_of(made);
 }
-ir::traced retrace_groups(const void* f) { return copy_for_this_execution<group_function>(f); }
+ir::traced retrace_alone(const void* f) { return copy_for_this_execution<expression_alone>(f); }
+template <class... A> void no_code(A...) { throw internal_error("query: a function that has only its expression was to run as compiled"); }
 ir::traced retrace(const void* f) { return copy_for_this_execution<expression_function>(f); }
 void map(const void* f, const void* rows, const std::uint32_t* select, std::size_t n, void* out) { held(f).map(rows, select, n, out); }
 void filter(const void* f, const void* rows, std::size_t n, bool* out) { held(f).filter(rows, n, out); }
@@ -202,9 +205,25 @@ detail::user_function function_of_groups(ir::traced expression, const ir::type* 
   detail::user_function f;
   f.role = "select";
   f.held = true;
-  f.retrace = &retrace_groups;
+  f.retrace = &retrace_alone;
   f.result = result;
-  f.f = std::make_shared<const group_function>(std::move(expression));
+  f.f = std::make_shared<const expression_alone>(std::move(expression));
+  return f;
+}
+
+detail::user_function without_code(detail::user_function f, ir::traced expression) {
+  // Whether there is a call tells a function of rows from one of pairs, and of row numbers.
+  const auto none = []<class... A>(void (*&call)(A...)) {
+    if (call) call = &no_code<A...>;
+  };
+  none(f.native.map);
+  none(f.native.filter);
+  none(f.native.map_pairs);
+  none(f.native.expand);
+  f.held = true;
+  f.form = nullptr;
+  f.retrace = &retrace_alone;
+  f.f = std::make_shared<const expression_alone>(std::move(expression));
   return f;
 }
 

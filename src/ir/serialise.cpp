@@ -32,6 +32,9 @@ class writer {
     type_numbers_.emplace(t, static_cast<std::uint32_t>(types_.size()));
     types_.push_back(t);
   }
+  void add_known(std::span<const type* const> types) {
+    for (const type* t : types) type_numbers_.emplace(t, static_cast<std::uint32_t>(type_numbers_.size()));
+  }
   void write_types() {
     archive_(static_cast<std::uint32_t>(types_.size()));
     for (const type* t : types_) {
@@ -154,6 +157,7 @@ class reader {
     // Interning copied the names; the strings of the input are no longer needed.
     names_.clear();
   }
+  void know_types(std::span<const type* const> types) { types_.assign(types.begin(), types.end()); }
   const type* last_type() const {
     if (types_.empty()) bad("no type");
     return types_.back();
@@ -279,6 +283,21 @@ const type* deserialise_type(std::span<const std::byte> bytes, type_registry& ty
 const node* deserialise(std::span<const std::byte> bytes, arena& nodes, type_registry& types, type_resolver resolve) {
   reader r(bytes);
   r.read_types(types, resolve);
+  const node* root = r.read_nodes(nodes);
+  r.end();
+  return root;
+}
+
+std::vector<std::byte> serialise_nodes(const node* root, std::span<const type* const> types) {
+  writer w;
+  w.add_known(types);
+  w.write_nodes(root);
+  return w.take();
+}
+
+const node* deserialise_nodes(std::span<const std::byte> bytes, arena& nodes, std::span<const type* const> types) {
+  reader r(bytes);
+  r.know_types(types);
   const node* root = r.read_nodes(nodes);
   r.end();
   return root;

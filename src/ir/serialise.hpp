@@ -27,4 +27,8 @@ std::vector<std::byte> serialise(const node* root);
 const type* deserialise_type(std::span<const std::byte> bytes, type_registry& types, type_resolver resolve = no_resolver);
 const node* deserialise(std::span<const std::byte> bytes, arena& nodes, type_registry& types, type_resolver resolve = no_resolver);
 
+// The nodes alone, of which both sides know the types: each that occurs, at the same place of the list.
+std::vector<std::byte> serialise_nodes(const node* root, std::span<const type* const> types);
+const node* deserialise_nodes(std::span<const std::byte> bytes, arena& nodes, std::span<const type* const> types);
+
 }  // namespace query::ir

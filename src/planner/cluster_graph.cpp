@@ -545,19 +545,20 @@ class splitting {
 
 }  // namespace
 
-void split_over_partitions(machine_graph& g, const cluster_options& options) {
-  if (options.partitions <= 1) return;
+std::string split_over_partitions(machine_graph& g, const cluster_options& options) {
+  if (options.partitions <= 1) return {};
   loop_partitions loops(g, options);
   for (;;) {
     graph_copy split = copy_of(g);
     try {
       splitting(*split.graph, options, loops).split();
       g = std::move(*split.graph);
-      return;
+      return {};
     } catch (const place_anew&) {
     } catch (const cannot_travel& x) {
-      g.notes.push_back("in one partition: rows of " + std::string(x.row->name) + " cannot be sent to others");
-      return;
+      std::string why = "rows of " + std::string(x.row->name) + " cannot be sent to others";
+      g.notes.push_back("in one partition: " + why);
+      return why;
     }
   }
 }

@@ -42,7 +42,8 @@ struct cluster_options {
 };
 
 // After vertices have been placed, before mark_streams. Where some rows cannot travel, all stays in one partition, and a note says so.
-void split_over_partitions(machine_graph& g, const cluster_options& options);
+// Gives the reason; "": there is none.
+std::string split_over_partitions(machine_graph& g, const cluster_options& options);
 
 // May the first partition take the result's rows from one partition after the other, as they come? They are gathered for nobody else,
 // what is done to them there is done to each row by itself, and a partition that is computed again has them in the same order: those of

@@ -17,7 +17,9 @@ namespace query::planner {
 detail::user_function function_of(std::string_view role, ir::traced expression, const ir::type* row, const ir::type* result);
 // A function of groups. Its verb has no compiled aggregates: planner and engines keep states by its expression.
 detail::user_function function_of_groups(ir::traced expression, const ir::type* result);
-// The expression of such a function; null: f is another one.
+// f where only its expression is: what calls it was planned to run by that, and would throw internal_error where it called code.
+detail::user_function without_code(detail::user_function f, ir::traced expression);
+// The expression of a function of function_of's; null: f is another one.
 const ir::traced* expression_of(const detail::user_function& f);
 
 // The loop of a row-wise verb that has such a function, over the rows of `origin`.

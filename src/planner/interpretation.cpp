@@ -92,16 +92,18 @@ std::string at_place(const logical& n) { return n.label + " @" + planner::place_
 class choosing {
  public:
   explicit choosing(interpreted_functions which) : checks_(which == interpreted_functions::trapping) {}
+  // Of these functions alone; what is interpreted already stays so. Those that are not go to `compiled`.
+  choosing(const function_set& only, left_compiled& compiled) : checks_(false), only_(&only), compiled_(&compiled) {}
 
   void branch_of(branch& b) const {
     for (prefilter& f : b.prefilters) {
-      if (!f.function) continue;
+      if (!f.function || !may_choose(*f.function)) continue;
       const interpretation i = interpret(*f.function);
       tell_left(*f.from, *f.function, i.native_because);
       f.interpreted = i && wanted(*f.function);
     }
     for (stage& s : b.stages) {
-      if (s.how == form::columns) continue;  // by their expressions already
+      if (s.how == form::columns || !may_choose(s)) continue;  // columns: by their expressions already
       s.native_because.clear();
       if (s.what == stage::kind::probe) probe(s);
       else rowwise(s);
@@ -113,6 +115,7 @@ class choosing {
     const logical& n = *v.node;
     const bool groups = n.what == verb::group_by || n.what == verb::aggregate;
     for (const detail::user_function& f : n.functions) {
+      if (!may_choose(f)) continue;
       if (groups && &f == &n.functions.back()) group_function(v, f);
       else if (const std::string why = why_native(n, f); !why.empty()) left(v, f, f.role, why);
       else v.interpreted = v.interpreted || wanted(f);
@@ -120,10 +123,16 @@ class choosing {
   }
 
  private:
+  bool may_choose(const detail::user_function& f) const { return !only_ || only_->contains(f.f.get()); }
+  bool may_choose(const stage& s) const {
+    const auto any = [&](const logical& n) { return std::ranges::any_of(n.functions, [&](const auto& f) { return may_choose(f); }); };
+    return !only_ || (s.join && any(*s.join)) || std::ranges::any_of(s.nodes, [&](const logical* n) { return any(*n); });
+  }
   // Of a function that could be interpreted: is it of those that shall be?
-  bool wanted(const detail::user_function& f) const { return !checks_ || may_trap(f.trace()); }
+  bool wanted(const detail::user_function& f) const { return may_choose(f) && (!checks_ || may_trap(f.trace())); }
   void tell_left(const logical& n, const detail::user_function& f, const std::string& why) const {
-    if (!checks_) tell(n, f, why);
+    if (compiled_ && may_choose(f) && !why.empty()) compiled_->emplace(f.f.get(), why);
+    else if (!checks_ && !only_) tell(n, f, why);
   }
   // Why the function is not one of those that are interpreted and shall be; empty if it is, or need not be.
   std::string left_because(const detail::user_function& f, std::string why) const {
@@ -148,7 +157,7 @@ class choosing {
     if (s.nodes.empty()) return;  // rows of columns
     std::string indivisible;
     bool any = false;
-    s.checks = checks_;
+    s.checks = s.checks || checks_;
     const ir::type* row = s.in;
     for (const logical* n : s.nodes) {
       const detail::user_function& f = n->functions.front();
@@ -172,7 +181,7 @@ class choosing {
   }
   void probe(stage& s) const {
     bool any = false;
-    s.checks = checks_;
+    s.checks = s.checks || checks_;
     for (const detail::user_function& f : s.join->functions) {
       s.native_because.push_back(why_native(*s.join, f));
       any = any || (s.native_because.back().empty() && wanted(f));
@@ -191,7 +200,7 @@ class choosing {
   void group_function(vertex& v, const detail::user_function& f) const {
     ir::traced t;
     const captured known = trace_into(f, t);
-    if (t && !wanted(f)) return;
+    if ((t && !wanted(f)) || (only_ && v.group_function)) return;
     ir::group_analysis a = ir::plan_group_function(t, v.node->key, v.node->row);
     if (a.plan && ir::calls_device_function(t.root)) a = {std::nullopt, compiled_counterpart};
     if (!a.plan) {
@@ -207,6 +216,8 @@ class choosing {
 
   static constexpr std::string_view aggregates = "aggregates";
   bool checks_;
+  const function_set* only_ = nullptr;
+  left_compiled* compiled_ = nullptr;
 };
 
 }  // namespace
@@ -272,6 +283,14 @@ void choose_forms(machine_graph& g, interpreted_functions which) {
   const choosing c(which);
   for (auto& v : g.vertices) c.vertex_of(*v);
   c.branch_of(g.result);
+}
+
+left_compiled run_by_expression(machine_graph& g, const function_set& functions) {
+  left_compiled compiled;
+  const choosing c(functions, compiled);
+  for (auto& v : g.vertices) c.vertex_of(*v);
+  c.branch_of(g.result);
+  return compiled;
 }
 
 void run_groups_by_expressions(machine_graph& g) {

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <query/detail/binding.hpp>
@@ -56,6 +58,12 @@ bool may_trap(const ir::traced& t);
 // that may trap. After the rules.
 enum class interpreted_functions : std::uint8_t { all, trapping };
 void choose_forms(machine_graph& g, interpreted_functions which);
+
+// In any session: what calls one of these functions runs by their expressions. Gives those that have to run as compiled all the same, and
+// why.
+using function_set = std::unordered_set<const void*>;  // user_function::f
+using left_compiled = std::unordered_map<const void*, std::string>;
+left_compiled run_by_expression(machine_graph& g, const function_set& functions);
 
 // The same, in any session, of what the CPU takes over from an engine that checks by itself: it must not end, or go on, where that would
 // have thrown.

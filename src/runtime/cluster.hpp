@@ -1,25 +1,35 @@
 // The other processes that a session's queries run in, as the runtime asks them: src/cluster starts them and talks to them.
 //
-//   auto sent = cluster.prepare(graph, forms);           // throws stays_here: the plan says why
+//   auto sent = cluster.prepare(graph, forms, {});          // throws stays_here: the plan says why
 //   auto all = make_partitions(graph, session, context, sent);
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <query/detail/plan.hpp>
 #include <query/errors.hpp>
 #include <query/session.hpp>
 
 #include "planner/column_forms.hpp"
+#include "planner/interpretation.hpp"
 #include "planner/machine_graph.hpp"
 
 namespace query::runtime {
 
 // A query, or rows of it, that another process would not understand.
 struct stays_here {
-  std::string why;
+  struct reason {
+    std::string why;
+    std::string verb = {};  // "": it is no verb's
+    detail::call_site where = {};
+    const void* function = nullptr;  // whose closure it is: perhaps its expression can go in its place
+    std::string place() const;  // of the verb
+    std::string text() const;   // with it
+  };
+  std::vector<reason> because;
 };
 
 // A process of the cluster's has ended, or does not answer. The query may run again.
@@ -40,7 +50,9 @@ class cluster {
     virtual ~prepared() = default;
   };
   // A plan with its streams marked and its forms not yet chosen. Starts nothing. Throws stays_here.
-  virtual std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms) const = 0;
+  // by_expression: functions that it may send as their expressions.
+  virtual std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms,
+                                                  const planner::function_set& by_expression) const = 0;
 };
 
 // Slots of captured collections that are made in this process from now on: a container gets those of its master beside them.

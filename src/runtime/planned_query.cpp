@@ -1,12 +1,16 @@
 #include "runtime/planned_query.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include <query/detail/division_watch.hpp>
+#include <query/detail/failure.hpp>
 
 #include "planner/cluster_graph.hpp"
 #include "planner/column_forms.hpp"
+#include "planner/interpretation.hpp"
 #include "planner/opaque_cut.hpp"
 #include "planner/orders.hpp"
 #include "planner/plan_shape.hpp"
@@ -23,6 +27,9 @@ using detail::settings;
 std::shared_ptr<session_state> session_of(const settings& s) { return s && s->session ? s->session : Session::standard().state(); }
 
 bool verifies(const session_state& session, const settings& s) { return session.options.verify || (s && s->verify); }
+
+std::string stays_here::reason::place() const { return verb.empty() ? "" : verb + " (" + detail::place_of(where) + ")"; }
+std::string stays_here::reason::text() const { return (verb.empty() ? "" : place() + ": ") + why; }
 
 namespace {
 
@@ -48,33 +55,93 @@ bool ends_on_gpu(const planner::machine_graph& g, std::optional<fold_kind> fold)
   return (g.fold && g.fold->engine != "cpu" && g.fold->shares.empty()) || counts_a_table(g.result, fold);
 }
 
-// Over the session's partitions. What other processes would not understand stays whole, in this one.
-void split(planned_query& plan, session_state& session, planner::reading how, const planner::column_options& forms) {
+// QUERY_CLUSTER_REQUIRED=1: nobody wants to wait for one process without knowing.
+void refuse_if_required(const stays_here::reason& r, const planner::machine_graph& g) {
+  const char* const required = std::getenv("QUERY_CLUSTER_REQUIRED");
+  if (!required || std::string_view(required) != "1") return;
+  const detail::logical& last = *g.root.node;
+  const std::string why = "this query would run in one process, and QUERY_CLUSTER_REQUIRED=1 forbids that: " + r.why;
+  if (r.verb.empty()) detail::fail(last.label, why, last.where);
+  detail::fail(r.verb, why, r.where);
+}
+
+// Over the session's partitions.
+void split_graph(planner::machine_graph& g, session_state& session, planner::reading how) {
   const cluster* const processes = session.processes.get();
-  planner::graph_copy whole = planner::copy_of(*plan.graph);
   const auto can_travel = [&](const ir::type& row) { return processes ? processes->can_travel(row) : session.cpu->can_travel(row); };
   const auto why_rows_are_sent = [&](const planner::vertex& v) { return session.cpu->why_rows_are_sent(v); };
   const auto divides_file = [&](const planner::vertex& v) {
     const data::file_state file = session.cpu->state_of_file(v);
     return file.there && !file.whole && file.bytes >= session.least_divided_file && can_travel(*v.node->row);
   };
-  planner::split_over_partitions(
-      *plan.graph, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, divides_file, how});
-  for (const auto& v : plan.graph->vertices)
+  const std::string whole =
+      planner::split_over_partitions(g, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, divides_file, how});
+  if (processes && !whole.empty()) refuse_if_required({whole + ", such as those of a type that is not described (QUERY_RECORD)"}, g);
+  for (const auto& v : g.vertices)
     if (const std::string last = v->sent_for ? session.history.pieces_of(v->sent_for, "exchange") : ""; !last.empty())
       v->notes.push_back("in the last run: " + last);
-  planner::mark_streams(*plan.graph, how);
-  if (!processes || plan.graph->partitions == 1) return;
-  plan.graph->processes = processes->name();
-  plan.graph->transport = processes->transport();
-  try {
-    plan.sent = processes->prepare(*plan.graph, forms);
-    if (const std::string lost = session.history.pieces_of(plan.graph->root.node.get(), "cluster"); !lost.empty())
-      plan.graph->notes.push_back("in the last run: " + lost);
-  } catch (const stays_here& e) {
-    plan.graph = std::move(whole.graph);
-    plan.graph->notes.push_back("in one process: " + e.why);
-    planner::mark_streams(*plan.graph, how);
+  planner::mark_streams(g, how);
+  if (!processes || g.partitions == 1) return;
+  g.processes = processes->name();
+  g.transport = processes->transport();
+}
+
+// Which of the reasons still keeps the plan here, if functions run by their expressions in place of their closures; none: none. Those
+// functions are added to `by_expression`.
+std::optional<stays_here::reason> what_keeps(const planner::machine_graph& whole, const stays_here& e,
+                                             planner::function_set& by_expression) {
+  bool more = false;
+  for (const stays_here::reason& r : e.because) {
+    if (!r.function) return r;
+    more = by_expression.insert(r.function).second || more;
+  }
+  if (!more) return e.because.front();
+  // Between rounds, code of the user's may change what a function has captured by reference: expressions elsewhere would not know.
+  const auto asks_user = [](const auto& v) { return v->node && v->node->what == detail::verb::do_while && v->node->loop_test; };
+  if (std::ranges::any_of(whole.vertices, asks_user)) {
+    stays_here::reason r = e.because.front();
+    r.why += ". Its expression cannot run in its place, as the condition of a loop is compiled code, which may change what it reads";
+    return r;
+  }
+  const planner::left_compiled compiled = planner::run_by_expression(*planner::copy_of(whole).graph, by_expression);
+  for (stays_here::reason r : e.because)
+    if (const auto left = compiled.find(r.function); left != compiled.end()) {
+      r.why += ". Its expression cannot run in its place: " + left->second;
+      return r;
+    }
+  return std::nullopt;
+}
+
+// What other processes would not understand stays whole, in this one.
+void split(planned_query& plan, session_state& session, planner::reading how, const planner::column_options& forms, bool verified) {
+  const planner::graph_copy whole = planner::copy_of(*plan.graph);
+  planner::function_set by_expression;
+  std::vector<std::string> notes;
+  for (;;) {
+    split_graph(*plan.graph, session, how);
+    if (plan.graph->processes.empty()) return;
+    try {
+      plan.sent = session.processes->prepare(*plan.graph, forms, by_expression);
+      if (const std::string lost = session.history.pieces_of(plan.graph->root.node.get(), "cluster"); !lost.empty())
+        notes.push_back("in the last run: " + lost);
+      plan.graph->notes.insert(plan.graph->notes.end(), notes.begin(), notes.end());
+      return;
+    } catch (const stays_here& e) {
+      // Of verified queries all functions run as compiled.
+      const std::optional<stays_here::reason> stays = verified ? e.because.front() : what_keeps(*whole.graph, e, by_expression);
+      plan.graph = std::move(planner::copy_of(*whole.graph).graph);
+      if (stays) {
+        refuse_if_required(*stays, *plan.graph);
+        plan.graph->notes.push_back("in one process: " + stays->text());
+        planner::mark_streams(*plan.graph, how);
+        return;
+      }
+      for (const stays_here::reason& r : e.because) {
+        const std::string note = r.place() + " runs by its expression, as its closure cannot travel";
+        if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+      }
+      (void)planner::run_by_expression(*plan.graph, by_expression);
+    }
   }
 }
 
@@ -144,7 +211,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.by = way.by == engine_choices::way::gpu && !there ? engine_choices::way::asked : way.by;
   const bool folds_here = fold && (!plan.graph->fold || plan.graph->fold->engine == "cpu");
   const planner::column_options forms{how == planner::reading::columns, session.options.interpret, folds_here ? fold : std::nullopt};
-  if (divided) split(plan, session, how, forms);
+  if (divided) split(plan, session, how, forms, verified);
   else planner::mark_streams(*plan.graph, how);
   // Where compiled functions are compared with their traces, all of them run as compiled.
   if (!verified) planner::choose_columns(*plan.graph, forms);

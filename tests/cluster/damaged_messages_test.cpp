@@ -64,13 +64,18 @@ struct recording_cluster final : query::runtime::cluster {
   std::string transport() const override { return "nothing"; }
   bool can_travel(const query::ir::type&) const override { return true; }
   std::shared_ptr<const prepared> prepare(const query::planner::machine_graph& g,
-                                          const query::planner::column_options& forms) const override {
+                                          const query::planner::column_options& forms,
+                                          const query::planner::function_set& by_expression) const override {
     try {
-      plans.push_back(write_plan(g, forms, program()).bytes);
+      plans.push_back(write_plan(g, forms, program(), by_expression).bytes);
+    } catch (const closures_stay& e) {
+      query::runtime::stays_here all;
+      for (const verb_stays& x : e.all) all.because.push_back({x.why, x.verb->label, x.verb->where, x.function});
+      throw all;
     } catch (const cannot_travel& e) {
-      throw query::runtime::stays_here{e.why};
+      throw query::runtime::stays_here{{{e.why}}};
     }
-    throw query::runtime::stays_here{"its plan is all that is wanted"};
+    throw query::runtime::stays_here{{{"its plan is all that is wanted"}}};
   }
 };
 

@@ -9,6 +9,7 @@
 namespace cluster_lambdas {
 
 std::uint64_t cheap_items(const query::Query<double>& prices, double limit);
+query::Query<std::string> named(const query::Query<std::string>& names, const std::string& name);
 std::string plan(const query::Query<double>& prices, double limit);
 
 }  // namespace cluster_lambdas

@@ -36,20 +36,34 @@ std::string session_cluster::transport() const {
 
 bool session_cluster::can_travel(const ir::type& row) const { return ir::is_described(row); }
 
+namespace {
+
+runtime::stays_here::reason reason_of(const verb_stays& e) {
+  if (!e.verb) return {e.why, {}, {}, e.function};
+  return {e.why, e.verb->label, e.verb->where, e.function};
+}
+
+}  // namespace
+
 std::shared_ptr<const runtime::cluster::prepared> session_cluster::prepare(const planner::machine_graph& g,
-                                                                           const planner::column_options& forms) const {
+                                                                           const planner::column_options& forms,
+                                                                           const planner::function_set& by_expression) const {
   auto made = std::make_shared<prepared_plan>();
   try {
     const program here;
     made->modules = here.names();
-    made->plan = write_plan(g, forms, here);
+    made->plan = write_plan(g, forms, here, by_expression);
+  } catch (const closures_stay& e) {
+    runtime::stays_here all;
+    for (const verb_stays& x : e.all) all.because.push_back(reason_of(x));
+    throw all;
   } catch (const verb_stays& e) {
-    throw runtime::stays_here{(e.verb ? e.verb->label + " (" + detail::place_of(e.verb->where) + "): " : "") + e.why};
+    throw runtime::stays_here{{reason_of(e)}};
   } catch (const cannot_travel& e) {
-    throw runtime::stays_here{e.why};
+    throw runtime::stays_here{{{e.why}}};
   }
   const auto check = [](const ir::type& row) {
-    if (!ir::is_described(row)) throw runtime::stays_here{"rows of " + std::string(row.name) + " cannot be sent to others"};
+    if (!ir::is_described(row)) throw runtime::stays_here{{{"rows of " + std::string(row.name) + " cannot be sent to others"}}};
   };
   for (const auto& c : made->plan.captured) check(*c->element);
   for (const auto& s : made->plan.sources) check(*s.node->row);

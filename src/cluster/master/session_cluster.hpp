@@ -38,7 +38,8 @@ class session_cluster final : public runtime::cluster {
   int threads() const override { return first_.options.threads; }
   std::string transport() const override;
   bool can_travel(const ir::type& row) const override;
-  std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms) const override;
+  std::shared_ptr<const prepared> prepare(const planner::machine_graph& g, const planner::column_options& forms,
+                                          const planner::function_set& by_expression) const override;
 
   // The process of a partition, from 1 on; in the place of one that was lost, another. Throws user_error, cluster_error, cancelled. It may
   // take long to start: other queries wait only if they need the same one.
