@@ -14,6 +14,7 @@
 #include "cpu_engine/group_results.hpp"
 #include "cpu_engine/partial_groups.hpp"
 #include "cpu_engine/pipeline.hpp"
+#include "ir/owning_states.hpp"
 
 namespace query::cpu {
 
@@ -58,9 +59,12 @@ class rows_beyond_memory {
         columns_(columns),
         pool_(&p.context().pool),
         before_(pool_->used()),
-        may_(groups_may_leave_memory(*v.node, p.context())) {}
+        may_(groups_may_leave_memory(*v.node, p.context())),
+        states_grow_(may_ && v.group_function && ir::keeps_owned_memory(*v.group_function, *v.node->functions[0].row)) {}
 
   bool begun() const { return full_.load(std::memory_order_relaxed); }
+  bool states_grow() const { return states_grow_; }
+  std::size_t row_bytes() const { return v_->node->functions[0].row->size; }
   // Have tables and others what they should have at most?
   bool full() {
     if (!may_ || begun()) return begun();
@@ -90,7 +94,7 @@ class rows_beyond_memory {
   const column_key* columns_;
   runtime::buffer_pool* pool_;
   std::size_t before_;
-  bool may_;
+  bool may_, states_grow_;
   std::atomic<bool> full_ = false;
   std::once_flag made_;
   std::unique_ptr<stored_group_rows> rows_;
@@ -101,8 +105,15 @@ class group_sink final : public detail::batch_sink, public column_sink {
  public:
   group_sink(group_table* t, std::size_t part, rows_beyond_memory& beyond) : table_(t), part_(part), beyond_(&beyond) {}
   void push(const detail::row_block& b) override {
-    if (leaves()) writer_->push(b);
-    else table_->update(b.rows, b.n);
+    const std::size_t most = beyond_->states_grow() ? std::min(batch_rows, b.n) : b.n;  // as what states keep of a row may be large
+    for (std::size_t from = 0; from < b.n; from += most) {
+      detail::row_block some = b;
+      some.rows = static_cast<std::byte*>(b.rows) + from * beyond_->row_bytes();
+      some.n = std::min(most, b.n - from);
+      some.first = b.first + from;
+      if (leaves()) writer_->push(some);
+      else table_->update(some.rows, some.n);
+    }
   }
   void push(const column_batch& b) override {
     if (leaves()) writer_->push(b);
@@ -116,8 +127,9 @@ class group_sink final : public detail::batch_sink, public column_sink {
   bool leaves() {
     if (writer_) return true;
     if (table_ && !beyond_->begun()) {
-      if (table_->groups.size() == looked_at_) return false;
-      looked_at_ = table_->groups.size();
+      const std::size_t size = table_->groups.size() + table_->heap_bytes();
+      if (size == looked_at_) return false;
+      looked_at_ = size;
       if (!beyond_->full()) return false;
     }
     writer_.emplace(beyond_->rows(), part_);
@@ -127,7 +139,7 @@ class group_sink final : public detail::batch_sink, public column_sink {
   group_table* table_;  // null: there is no room for another
   std::size_t part_;
   rows_beyond_memory* beyond_;
-  std::size_t looked_at_ = 0;  // groups, when memory was
+  std::size_t looked_at_ = 0;  // of the table, when memory was: groups, and bytes of states
   std::optional<stored_group_rows::writer> writer_;
 };
 
@@ -367,6 +379,7 @@ runtime::vertex_rows aggregate_rows(const planner::vertex& v, runtime::run_conte
   const planner::column_schema* const columns = v.over_columns ? p.columns() : nullptr;
   group_program program(n, v.group_function.get(), columns);
   if (planner::sends_states(v)) program.saves_states();
+  else if (context.pool.limit() && context.temp && !context.shared) program.spills(context);
   p.limit_parts(most_tables);
   const bool known = p.parts().has_value();
   const std::size_t window = known ? std::max<std::size_t>(*p.parts(), 1) : most_tables;
@@ -401,9 +414,10 @@ runtime::vertex_rows aggregate_rows(const planner::vertex& v, runtime::run_conte
       if (columns) part.run_columns(s);
       else part.run(s);
     });
-    for (const auto& s : parts) {
+    for (auto& s : parts) {
       context.cancel.check();
       if (s) total->merge(nullptr, *s, {0, 1});
+      s.reset();
     }
     if (!more || known) break;
   }

@@ -12,6 +12,7 @@
 #include "cpu_engine/key_hash.hpp"
 #include "cpu_engine/partial_groups.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
+#include "ir/owning_states.hpp"
 
 namespace query::cpu {
 
@@ -54,9 +55,12 @@ class grouped_partitions {
         tasks_(&tasks),
         hash_(*v.node->key, equality_of(v.node->keys)),
         bits_(input_.rows ? input_.rows->bits() : std::max(input_.order_bits, least_bits)) {
-    if (tight())
-      most_groups_ = std::max<double>(1 << 10, static_cast<double>(tasks.pool().limit() / table_share) /
-                                                   static_cast<double>(bytes_a_group(*v.node)));
+    if (tight()) {
+      const double most = static_cast<double>(tasks.pool().limit() / table_share) / static_cast<double>(bytes_a_group(*v.node));
+      const bool grow = v.group_function && ir::keeps_owned_memory(*v.group_function, *v.node->functions[0].row);
+      most_groups_ = std::max<double>(grow ? 1 : 1 << 10, most);
+      if (grow) groups_a_row_ = heap_a_row() / static_cast<double>(bytes_a_group(*v.node));
+    }
     number();
     put_groups_apart();
   }
@@ -83,7 +87,8 @@ class grouped_partitions {
       return;
     }
     // As many of the hashes as the table has room for, if half of the rows had keys of their own; then as many as those had.
-    double share = most_groups_ > 0 ? 2 * most_groups_ / static_cast<double>(rows + groups) : 1.0;
+    const double expected = static_cast<double>(rows + groups) * (0.5 + groups_a_row_);
+    double share = most_groups_ > 0 ? most_groups_ / expected : 1.0;
     for (hash_range range;;) {
       constexpr double hashes = 18446744073709551616.0;
       const auto width = share < 0.99 ? static_cast<std::uint64_t>(share * hashes) + 1 : every_hash;
@@ -93,7 +98,7 @@ class grouped_partitions {
       auto table = groups_in(p, range, opened, fed);
       const double part = (static_cast<double>(range.to - range.from) + 1) / hashes;
       const double all = static_cast<double>(table->groups.size()) +
-                         static_cast<double>(fed) * static_cast<double>(bytes_a_row(*v_)) / static_cast<double>(bytes_a_group(*v_->node));
+                         static_cast<double>(fed * bytes_a_row(*v_) + table->heap_bytes()) / static_cast<double>(bytes_a_group(*v_->node));
       if (table->groups.size()) take(std::move(table), std::move(opened));
       if (range.to == every_hash) break;
       share = 0.7 * most_groups_ * part / std::max(1.0, all);
@@ -103,6 +108,19 @@ class grouped_partitions {
   }
 
  private:
+  // What states own of each row: as in the tables of the first rows, else of all that the rows do.
+  double heap_a_row() const {
+    std::uint64_t bytes = 0, rows = 0;
+    for (const part_groups& t : input_.tables) {
+      bytes += t.table->heap_bytes();
+      rows += t.table->rows_seen;
+    }
+    for (std::size_t p = 0; !rows && input_.rows && p < partitions(); ++p) {
+      bytes += input_.rows->store().heap_bytes(p);
+      if (p + 1 == partitions()) rows = input_.rows->rows();
+    }
+    return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(rows, 1));
+  }
   // Where groups and rows stand: a part's groups are before those of its rows that went to no table.
   void number() {
     std::uint64_t groups = 0;
@@ -240,6 +258,7 @@ class grouped_partitions {
   group_hash hash_;
   unsigned bits_;
   double most_groups_ = 0;               // of a table; 0: any number
+  double groups_a_row_ = 0;              // of which a table has room for as much as the states own of a row
   std::vector<std::uint64_t> first_of_;  // of each table: the number of its first group
   std::uint64_t end_ = 0;                // of those numbers, and of rows
   std::atomic<std::uint64_t> groups_of_parts_ = 0;

@@ -129,12 +129,16 @@ group_program::group_program(const detail::logical& n, const ir::group_plan* pla
     plan = &*own;
   }
   if (plan)
-    expressions_ = std::make_shared<const group_expressions>(*plan, f, rows_of(n), columns, gives_columns);
+    expressions_ = std::make_shared<group_expressions>(*plan, f, rows_of(n), columns, gives_columns);
   else
     compiled_ = std::move(compiled);
   if (columns) columns_ = *columns;
 }
 group_program::~group_program() = default;
+
+void group_program::spills(runtime::run_context& context) {
+  if (expressions_) expressions_->spill_distinct(context);
+}
 
 std::unique_ptr<group_states> group_program::states(runtime::buffer_pool& pool) const {
   if (expressions_) return make_interpreted_states(expressions_, pool);

@@ -16,6 +16,7 @@
 #include "cpu_engine/column_batch.hpp"
 #include "ir/group_function.hpp"
 #include "runtime/buffer_pool.hpp"
+#include "runtime/run_context.hpp"
 
 namespace query::cpu {
 
@@ -49,6 +50,8 @@ class group_states {
   // Constructs values of one aggregate of the program in raw memory: of a program that gives columns, instead of finish().
   virtual void result(std::size_t aggregate, std::size_t first, std::size_t n, void* out);
   virtual void clear() = 0;
+  // About how much the states own on the heap, where the library can see that: then it counts in the session's memory.
+  virtual std::size_t heap_bytes() const { return 0; }
   // States as bytes, for another partition (partial_groups.hpp): of functions whose states are values alone.
   virtual std::size_t state_bytes() const;
   virtual void save(std::size_t i, std::byte* to);
@@ -67,6 +70,8 @@ class group_program {
 
   // States will be saved: what no value decides of their bytes is zero.
   void saves_states() { saves_ = true; }
+  // Of one group of all rows: what its states have no room for goes to files.
+  void spills(runtime::run_context& context);
   std::unique_ptr<group_states> states(runtime::buffer_pool& pool) const;
 
  private:
@@ -74,7 +79,7 @@ class group_program {
   bool gives_columns_, saves_ = false;
   std::optional<planner::column_schema> columns_;
   std::shared_ptr<const void> compiled_;
-  std::shared_ptr<const class group_expressions> expressions_;
+  std::shared_ptr<class group_expressions> expressions_;
 };
 
 }  // namespace query::cpu

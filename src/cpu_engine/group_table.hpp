@@ -137,14 +137,20 @@ class group_table {
   void finish(rows_buffer& out) {
     const std::size_t n = groups.size();
     out.reserve(n);
+    // They count once they are there: where states own much, as lists do, they are few at once.
+    constexpr std::size_t most_bytes = std::size_t{1} << 20;
+    const std::size_t a_group = states_->heap_bytes() / std::max<std::size_t>(n, 1) + 1;
+    const std::size_t most = std::clamp<std::size_t>(most_bytes / a_group, 1, detail::calls_a_look);
     const detail::stop_point stop;
-    for (std::size_t from = 0; from < n; from += detail::calls_a_look) {
-      const std::size_t k = std::min(detail::calls_a_look, n - from);
+    for (std::size_t from = 0, k = 0; from < n; from += k) {
+      k = std::min(most, n - from);
       states_->finish(static_cast<const std::byte*>(groups.keys()) + from * node_->key->size, from, k, out.extend(k));
       out.grow(k);
       stop.check();
     }
   }
+
+  std::size_t heap_bytes() const { return states_->heap_bytes(); }  // of states
 
   // Values of an aggregate of the program, in raw memory.
   void result(std::size_t aggregate, std::size_t first, std::size_t n, void* out) { states_->result(aggregate, first, n, out); }

@@ -90,6 +90,11 @@ class interpreted_states final : public group_states {
     columns_[aggregate]->result(first, n, out, captured_collections(expressions_->captures()));
   }
   void clear() override { columns_.clear(); }
+  std::size_t heap_bytes() const override {
+    std::size_t bytes = 0;
+    for (const auto& c : columns_) bytes += c->heap_bytes();
+    return bytes;
+  }
   std::size_t state_bytes() const override {
     std::size_t bytes = 0;
     for (const auto& c : columns_) bytes += c->state_bytes();
@@ -112,6 +117,7 @@ class interpreted_states final : public group_states {
   void update_all(aggregate_batch& b, const interpreter::binding& row) {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       b.arguments = arguments_of(i, b, row);
+      b.owned = b.arguments && b.arguments == arguments_[i].data();
       columns_[i]->update(b);
     }
   }
@@ -154,7 +160,12 @@ group_expressions::group_expressions(const ir::group_plan& plan, const detail::u
   if (!gives_columns) finish_.emplace(plan.finish);
   for (const ir::aggregate_call& c : plan_.calls)
     calls_.push_back({c, compiled(c.argument), columns && c.argument ? planner::part_of_column(c.argument, *columns) : std::nullopt,
-                      compiled(c.seed), compiled(c.update), compiled(c.combine), compiled(c.finish)});
+                      compiled(c.seed), compiled(c.update), compiled(c.combine), compiled(c.finish), nullptr});
+}
+
+void group_expressions::spill_distinct(runtime::run_context& context) {
+  for (call& c : calls_)
+    if (c.what.what == ir::aggregate_kind::count_distinct) c.spill = make_distinct_spill(c.what, context);
 }
 
 std::unique_ptr<group_states> make_interpreted_states(std::shared_ptr<const group_expressions> expressions, runtime::buffer_pool& pool) {
@@ -164,6 +175,7 @@ std::unique_ptr<group_states> make_interpreted_states(std::shared_ptr<const grou
 std::unique_ptr<aggregate_column> make_aggregate_column(const group_expressions::call& call, const ir::type* row,
                                                         runtime::buffer_pool& pool) {
   if (call.what.what == ir::aggregate_kind::custom) return make_custom_column(call, row, pool);
+  if (call.what.what == ir::aggregate_kind::count_distinct) return make_distinct_column(call.what, call.spill, pool);
   if (auto c = make_number_column(call.what, pool)) return c;
   return make_value_column(call.what, row, pool);
 }

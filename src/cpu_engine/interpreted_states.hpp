@@ -12,6 +12,8 @@
 
 namespace query::cpu {
 
+class distinct_spill;
+
 // The compiled expressions of one function of groups; shared by the tables of all tasks.
 class group_expressions {
  public:
@@ -25,8 +27,11 @@ class group_expressions {
     std::shared_ptr<const interpreter::program> argument;                         // null: there is none
     std::optional<planner::column_part> part;                                     // the argument is a part of a column
     std::shared_ptr<const interpreter::program> seed, update, combine, finish;    // custom
+    std::shared_ptr<distinct_spill> spill;                                        // count_distinct of all rows; null: it stays in memory
   };
   const std::vector<call>& calls() const { return calls_; }
+  // Of one group of all rows: values that count_distinct has no room for go to files.
+  void spill_distinct(runtime::run_context& context);
   const interpreter::program& finish() const { return *finish_; }
   const ir::node* key() const { return plan_.key; }
   const ir::type* key_type() const { return plan_.key ? plan_.key->type : nullptr; }
@@ -40,6 +45,9 @@ class group_expressions {
   std::vector<call> calls_;
   std::optional<interpreter::program> finish_;
 };
+
+// null: values of the type cannot go to files.
+std::shared_ptr<distinct_spill> make_distinct_spill(const ir::aggregate_call& call, runtime::run_context& context);
 
 std::unique_ptr<group_states> make_interpreted_states(std::shared_ptr<const group_expressions> expressions, runtime::buffer_pool& pool);
 

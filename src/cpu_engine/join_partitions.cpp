@@ -75,7 +75,10 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
 
   std::shared_ptr<made_tables> run(join_input probe, join_input build) {
     const std::size_t build_heap = build.row_heap, result_heap = owns_heap(*join_->row) ? build_heap + probe.row_heap : 0;
-    if (owns_heap(*build_form_.key)) rows_a_block_ = std::max(least_block, room_ / 4 / threads() / (block_row_bytes() + build_heap));
+    build_row_heap_ = build_heap;
+    // The matches of a group_join are wanted together: all of a partition are one block.
+    if (owns_heap(*build_form_.key) || groups())
+      rows_a_block_ = std::max(least_block, room_ / 4 / threads() / (block_row_bytes() + build_heap));
     const unsigned bits = bits_for(build);
     const auto parts = [](const join_input& in) { return in.first.size() + (in.rest ? in.rest->parts().value_or(1) : 0); };
     build_.emplace(build_form_, equality_, bits, marks(), parts(build), *context_);
@@ -154,6 +157,11 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
   std::uint64_t position(const stored_rows& r, std::size_t i) const {
     return probe_form_.numbers() ? side_form::numbers_of(r.rows)[i] : r.first + r.positions[i];
   }
+  // Of a group_join: they are copied to the lists that its function gets.
+  std::uint64_t matches_at_once() const {
+    const std::uint64_t bytes = std::min<std::uint64_t>(most_match_bytes, room_ / 16 / threads());
+    return std::clamp<std::uint64_t>(bytes / (build_form_.row->size + build_row_heap_), 1, most_matches);
+  }
   std::size_t block_row_bytes() const { return build_block::row_bytes(build_form_, marks()) + table_bytes(*build_form_.key); }
   // Values that the store keeps as bytes are made again for a block; and so are keys, of any rows.
   void count_values(std::uint64_t build_rows, std::size_t row_heap) {
@@ -216,7 +224,6 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
       const std::uint64_t built = build.rows_of(p), probed = probe.rows_of(p);
       if (!probed && !(built && of_->marks())) return;
       if (!built && !of_->keeps_probed() && !of_->groups() && of_->kind() != join_kind::anti) return;
-      // The matches of a group_join are wanted together.
       const std::uint64_t most = of_->groups() ? std::max<std::uint64_t>(built, 1) : of_->rows_a_block_;
       std::uint64_t first = 0;
       matched_.clear();
@@ -357,7 +364,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
     // Rows of the batch with all of their matches.
     void group(const stored_rows& r) {
       const void* const keys = keys_.of(r.rows);
-      const std::uint64_t most = std::clamp<std::uint64_t>(most_match_bytes / of_->build_form_.row->size, 1, most_matches);
+      const std::uint64_t most = of_->matches_at_once();
       std::uint64_t counts[batch_rows];
       block_.table().count(keys, r.rows.n, counts);
       for (std::size_t i = 0; i < r.rows.n;) {
@@ -407,7 +414,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
   bool build_left_;
   runtime::run_context* context_;
   const vertex_tasks* tasks_;
-  std::size_t room_, rows_a_block_ = 0;
+  std::size_t room_, rows_a_block_ = 0, build_row_heap_ = 0;
   key_equality equality_;
   side_form build_form_, probe_form_;
   planner::column_schema probe_schema_;          // columns

@@ -14,6 +14,7 @@
 #include "cpu_engine/join_where.hpp"
 #include "cpu_engine/large_join.hpp"
 #include "cpu_engine/pieces.hpp"
+#include "cpu_engine/right_side.hpp"
 #include "cpu_engine/row_lists.hpp"
 #include "cpu_engine/vertex_streams.hpp"
 #include "ir/analysis.hpp"
@@ -149,7 +150,7 @@ class streamed_pairs final : public row_pieces {
       : v_(&v), tasks_(context, v.captures), left_(v.inputs[0], v, tasks_), size_(rows_a_batch(v.node->row->size)) {}
 
   bool next(detail::table& out, std::size_t) override {
-    if (!right_) right_ = collect_input(*v_, 1, tasks_).table;
+    if (!right_) right_ = with_right_side(*v_->node, [&] { return collect_input(*v_, 1, tasks_).table; });
     if (!right_->n) return false;
     if (!now_.n || next_ == now_.n * right_->n) {
       if (!left_.next(now_, ~0ull)) return false;
@@ -185,7 +186,7 @@ detail::table cross_join_rows(const planner::vertex& v, const vertex_tasks& task
   const detail::logical& join = *v.node;
   if (planner::has_condition(join)) return join_where_rows(v, tasks);
   const detail::table left = collect_input(v, 0, tasks).table;
-  const detail::table right = collect_input(v, 1, tasks).table;
+  const detail::table right = with_right_side(join, [&] { return collect_input(v, 1, tasks).table; });
   const pair_calls result(join.functions[0], left.type, right.type, v.interpreted, tasks.pool());
   std::size_t total = runtime::buffer_pool::checked_bytes(left.n, right.n);
   if (v.limit < total) total = static_cast<std::size_t>(v.limit);

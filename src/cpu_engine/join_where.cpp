@@ -10,6 +10,7 @@
 #include "cpu_engine/join_candidates.hpp"
 #include "cpu_engine/pair_calls.hpp"
 #include "cpu_engine/pieces.hpp"
+#include "cpu_engine/right_side.hpp"
 #include "cpu_engine/row_prefix.hpp"
 
 namespace query::cpu {
@@ -121,10 +122,12 @@ class joined_pieces final : public row_pieces {
   static constexpr std::size_t most_runs = 64, most_rows = std::size_t{128} << 10, first_pairs = 1024, most_bytes = std::size_t{32} << 20;
 
   bool begin() {
-    detail::table right = collect_input(*v_, 1, tasks_).table;
-    if (!right.n) return false;
-    side_.emplace(*v_, std::move(right), v_->inputs[0].row, tasks_);
-    return true;
+    return with_right_side(*v_->node, [&] {
+      detail::table right = collect_input(*v_, 1, tasks_).table;
+      if (!right.n) return false;
+      side_.emplace(*v_, std::move(right), v_->inputs[0].row, tasks_);
+      return true;
+    });
   }
   // Where runs of the next left rows end: together they have as many candidates as a piece may have pairs, or are one row; each has about
   // as many. All this whatever the number of threads: sums are added up piece by piece.

@@ -9,6 +9,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/join_partitions.hpp"
+#include "cpu_engine/right_side.hpp"
 #include "cpu_engine/table_estimate.hpp"
 #include "ir/running.hpp"
 #include "planner/column_forms.hpp"
@@ -155,8 +156,10 @@ std::unique_ptr<rows_behind_join> behind_large_join(const planner::branch& b, co
         return collected(build_side_of(s, true, false, context), join, s.build_left, room, false, {}, build_tasks);
       });
       if (!build.fits && !can_be_partitioned(join)) {
-        build.apart.first.emplace_back(collect_rest(*build.apart.rest));
-        build.table = side_by_side(std::move(build.apart.first), s.build->row(), build_tasks);
+        build.table = with_right_side(join, [&] {
+          build.apart.first.emplace_back(collect_rest(*build.apart.rest));
+          return side_by_side(std::move(build.apart.first), s.build->row(), build_tasks);
+        });
         build.fits = true;
       }
       build.apart.vertex = s.build->number;

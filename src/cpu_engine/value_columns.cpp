@@ -1,8 +1,6 @@
-// Aggregates whose state holds values of a type that is known at run time: first, last, collect, arg_min, arg_max,
-// count_distinct, min and max of strings.
+// Aggregates whose state holds values of a type that is known at run time: first, last, collect, arg_min, arg_max, min and max of strings.
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include <query/detail/aggregate_kinds.hpp>
 #include <query/detail/failure.hpp>
@@ -35,6 +33,17 @@ void assign(const ir::type* t, void* to, const void* from) {
     t->life.copy_assign(to, from);
 }
 
+// The same of a value that nobody wants any more; none is destroyed meanwhile.
+void hand_over(const ir::type* t, void* to, void* from) {
+  if (t->k == ir::kind::string) static_cast<std::string*>(to)->swap(*static_cast<std::string*>(from));
+  else assign(t, to, from);
+}
+
+void keep(value_slots& in, std::size_t g, const void* value, bool owned) {
+  if (owned) in.take(g, const_cast<void*>(value));
+  else in.put(g, value);
+}
+
 class edge_column final : public aggregate_column {
  public:
   edge_column(const aggregate_call& c, runtime::buffer_pool& pool)
@@ -42,13 +51,13 @@ class edge_column final : public aggregate_column {
   void grow_to(std::size_t n) override { kept_.grow_to(n); }
   void update(const aggregate_batch& b) override {
     for (std::size_t i = 0; i < b.n; ++i)
-      if (last_ || !kept_.has(b.group(i))) kept_.put(b.group(i), place(b.arguments, i, call_.argument->type->size));
+      if (last_ || !kept_.has(b.group(i))) keep(kept_, b.group(i), place(b.arguments, i, call_.argument->type->size), b.owned);
   }
   void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
     auto& o = static_cast<edge_column&>(from);
     for (std::size_t i = 0; i < of.n; ++i) {
       const std::size_t g = groups ? groups[i] : 0;
-      if (o.kept_.has(of[i]) && (last_ || !kept_.has(g))) kept_.put(g, o.kept_.at(of[i]));
+      if (o.kept_.has(of[i]) && (last_ || !kept_.has(g))) kept_.take(g, o.kept_.at(of[i]));
     }
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {
@@ -58,11 +67,12 @@ class edge_column final : public aggregate_column {
         detail::no_row_at_edge(call_.source->text);
     new_rows made(t, out);
     for (std::size_t i = 0; i < n; ++i) {
-      copy_rows(t, made.end(), kept_.at(first + i), 1);
+      kept_.give(first + i, made.end());
       made.grow(1);
     }
     made.release();
   }
+  std::size_t heap_bytes() const override { return kept_.heap_bytes(); }
   std::size_t state_bytes() const override { return kept_.state_bytes(); }
   void save(std::size_t i, std::byte* to) override { kept_.save(i, to); }
   void load(std::size_t i, const std::byte* from) override { kept_.load(i, from); }
@@ -87,12 +97,12 @@ class best_column final : public aggregate_column {
   void update(const aggregate_batch& b) override {
     for (std::size_t i = 0; i < b.n; ++i)
       if (const void* v = value_at(call_, b.arguments, i))
-        offer(b.group(i), v, rows_kept_ ? place(b.rows, b.select ? b.select[i] : i, row_->size) : nullptr);
+        offer(b.group(i), v, b.owned, rows_kept_ ? place(b.rows, b.select ? b.select[i] : i, row_->size) : nullptr, false);
   }
   void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
     auto& o = static_cast<best_column&>(from);
     for (std::size_t i = 0; i < of.n; ++i)
-      if (o.values_.has(of[i])) offer(groups ? groups[i] : 0, o.values_.at(of[i]), rows_kept_ ? o.rows_.at(of[i]) : nullptr);
+      if (o.values_.has(of[i])) offer(groups ? groups[i] : 0, o.values_.at(of[i]), true, rows_kept_ ? o.rows_.at(of[i]) : nullptr, true);
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {
     const ir::type* t = call_.source->type;
@@ -101,7 +111,7 @@ class best_column final : public aggregate_column {
     for (std::size_t i = 0; i < n; ++i) {
       const bool any = values_.has(first + i);
       if (any && !call_.nullable) {
-        copy_rows(t, made.end(), kept.at(first + i), 1);
+        kept.give(first + i, made.end());
         made.grow(1);
         continue;
       }
@@ -112,6 +122,7 @@ class best_column final : public aggregate_column {
     }
     made.release();
   }
+  std::size_t heap_bytes() const override { return values_.heap_bytes() + rows_.heap_bytes(); }
   std::size_t state_bytes() const override { return values_.state_bytes() + (rows_kept_ ? rows_.state_bytes() : 0); }
   void save(std::size_t i, std::byte* to) override {
     values_.save(i, to);
@@ -135,10 +146,10 @@ class best_column final : public aggregate_column {
       return greatest_ ? agg::beats<true>(x, y) : agg::beats<false>(x, y);
     });
   }
-  void offer(std::size_t g, const void* value, const void* row) {
+  void offer(std::size_t g, const void* value, bool value_owned, const void* row, bool row_owned) {
     if (values_.has(g) && !beats(value, values_.at(g))) return;
-    values_.put(g, value);
-    if (rows_kept_) rows_.put(g, row);
+    keep(values_, g, value, value_owned);
+    if (rows_kept_) keep(rows_, g, row, row_owned);
   }
 
   aggregate_call call_;
@@ -147,68 +158,69 @@ class best_column final : public aggregate_column {
   value_slots values_, rows_;
 };
 
+// The values of all groups side by side, and each group's chained.
 class collect_column final : public aggregate_column {
  public:
-  collect_column(const aggregate_call& c, runtime::buffer_pool& pool) : call_(c), values_(c.argument->type, pool), of_(pool) {}
-  void grow_to(std::size_t n) override { of_.grow_to(n); }
+  collect_column(const aggregate_call& c, runtime::buffer_pool& pool)
+      : call_(c), values_(c.argument->type, pool), after_(pool), groups_(pool) {}
+  void grow_to(std::size_t n) override { groups_.grow_to(n); }
   void update(const aggregate_batch& b) override {
-    for (std::size_t i = 0; i < b.n; ++i) of_[b.group(i)].push_back(values_.size() + i);
-    values_.append_rows(b.arguments, b.n);
+    after_.grow_to(values_.size() + b.n, none);
+    for (std::size_t i = 0; i < b.n; ++i) chain(b.group(i), values_.size() + i);
+    if (b.owned) values_.take_rows(const_cast<void*>(b.arguments), b.n);
+    else values_.append_rows(b.arguments, b.n);
   }
   void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
     auto& o = static_cast<collect_column&>(from);
     const detail::stop_point stop;
+    std::size_t looked = 0;
     for (std::size_t i = 0; i < of.n; ++i) {
-      auto& mine = of_[groups ? groups[i] : 0];
-      for (const std::size_t v : o.of_[of[i]]) {
-        if (v % detail::calls_a_look == 0) stop.check();
-        mine.push_back(values_.size());
-        values_.append_rows(o.values_.at(v), 1);
+      const group& more = o.groups_[of[i]];
+      after_.grow_to(values_.size() + more.n, none);
+      for (std::size_t v = more.first; v != none; v = o.after_[v]) {
+        if (++looked % detail::calls_a_look == 0) stop.check();
+        chain(groups ? groups[i] : 0, values_.size());
+        values_.take_rows(o.values_.at(v), 1);
       }
     }
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {
     const ir::type* t = call_.source->type;
     const detail::stop_point stop;
+    std::size_t looked = 0;
     new_rows made(t, out);
     for (std::size_t i = 0; i < n; ++i) {
       void* list = made.end();
       t->life.construct(list, 1);
       made.grow(1);
-      const auto& mine = of_[first + i];
-      auto* to = static_cast<std::byte*>(t->get.resize(list, mine.size()));
-      for (std::size_t k = 0; k < mine.size(); ++k) {
-        if (k % detail::calls_a_look == 0) stop.check();
-        assign(t->element, to + k * t->element->size, values_.at(mine[k]));
+      const group& of = groups_[first + i];
+      auto* to = static_cast<std::byte*>(t->get.resize(list, of.n));
+      for (std::size_t v = of.first; v != none; v = after_[v], to += t->element->size) {
+        if (++looked % detail::calls_a_look == 0) stop.check();
+        hand_over(t->element, to, values_.at(v));
       }
     }
     made.release();
   }
+  std::size_t heap_bytes() const override { return values_.heap().bytes() + values_.size() * (values_.type()->size + sizeof(std::size_t)); }
 
  private:
+  static constexpr std::size_t none = ~std::size_t{0};
+  struct group {
+    std::size_t first = none, last = none, n = 0;  // values
+  };
+
+  void chain(std::size_t to, std::size_t value) {
+    group& g = groups_[to];
+    if (g.n++) after_[g.last] = value;
+    else g.first = value;
+    g.last = value;
+  }
+
   aggregate_call call_;
   rows_buffer values_;
-  state_array<std::vector<std::size_t>> of_;  // numbers of each group's values
-};
-
-class distinct_column final : public aggregate_column {
- public:
-  distinct_column(const aggregate_call& c, runtime::buffer_pool& pool) : call_(c), sets_(pool) {}
-  void grow_to(std::size_t n) override { sets_.grow_to(n, agg::value_set(call_.value)); }
-  void update(const aggregate_batch& b) override {
-    for (std::size_t i = 0; i < b.n; ++i)
-      if (const void* v = value_at(call_, b.arguments, i)) sets_[b.group(i)].insert(v);
-  }
-  void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
-    for (std::size_t i = 0; i < of.n; ++i) sets_[groups ? groups[i] : 0].merge(static_cast<distinct_column&>(from).sets_[of[i]]);
-  }
-  void result(std::size_t first, std::size_t n, void* out, collections) override {
-    for (std::size_t i = 0; i < n; ++i) static_cast<std::int64_t*>(out)[i] = static_cast<std::int64_t>(sets_[first + i].size());
-  }
-
- private:
-  aggregate_call call_;
-  state_array<agg::value_set> sets_;
+  state_array<std::size_t> after_;  // for each value: the next one of its group
+  state_array<group> groups_;
 };
 
 }  // namespace
@@ -218,9 +230,6 @@ std::unique_ptr<aggregate_column> make_value_column(const aggregate_call& c, con
     case aggregate_kind::first:
     case aggregate_kind::last: return std::make_unique<edge_column>(c, pool);
     case aggregate_kind::collect: return std::make_unique<collect_column>(c, pool);
-    case aggregate_kind::count_distinct:
-      if (auto words = make_distinct_column(c, pool)) return words;
-      return std::make_unique<distinct_column>(c, pool);
     default: return std::make_unique<best_column>(c, row, pool);
   }
 }

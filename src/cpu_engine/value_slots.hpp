@@ -1,18 +1,21 @@
-// Places for values of a run-time type, each empty or filled.
+// Places for values of a run-time type, each empty or filled. What they own on the heap counts in the session's memory.
 #pragma once
 
 #include <cstring>
 #include <optional>
 
+#include "cpu_engine/heap_charge.hpp"
 #include "cpu_engine/padding.hpp"
 #include "cpu_engine/state_array.hpp"
+#include "cpu_engine/value_bytes.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
 
 class value_slots {
  public:
-  value_slots(const ir::type* t, runtime::buffer_pool& pool) : type_(t), pool_(&pool), filled_(pool) {}
+  value_slots(const ir::type* t, runtime::buffer_pool& pool)
+      : type_(t), pool_(&pool), filled_(pool), counted_(heap_charge::counts(*t, pool)) {}
   value_slots(const value_slots&) = delete;
   value_slots& operator=(const value_slots&) = delete;
   ~value_slots() {
@@ -38,14 +41,20 @@ class value_slots {
   void put(std::size_t i, const void* value) {
     empty(i);
     copy_rows(type_, at(i), value, 1);
-    filled_[i] = true;
+    fill(i);
   }
   // The value moves in; `value` stays alive.
   void take(std::size_t i, void* value) {
     empty(i);
     move_rows(type_, at(i), value, 1);
-    filled_[i] = true;
+    fill(i);
   }
+  // The value moves to raw memory; what stays owns nothing.
+  void give(std::size_t i, void* to) {
+    uncount(i);
+    move_rows(type_, to, at(i), 1);
+  }
+  std::size_t heap_bytes() const { return heap_bytes_; }
   // A place of trivial values as bytes.
   std::size_t state_bytes() const { return 1 + type_->size; }
   void save(std::size_t i, std::byte* to) {
@@ -64,16 +73,33 @@ class value_slots {
   }
 
  private:
+  static constexpr std::size_t charge_step = std::size_t{64} << 10;
+
   void empty(std::size_t i) {
     if (!filled_[i]) return;
     filled_[i] = false;
+    uncount(i);
     destroy_rows(type_, at(i), 1);
+  }
+  void fill(std::size_t i) {
+    filled_[i] = true;
+    if (!counted_) return;
+    heap_bytes_ += cpu::heap_bytes(*type_, at(i), 1);
+    if (heap_bytes_ > charged_.bytes() + charge_step) charged_.grow(*pool_, heap_bytes_ - charged_.bytes());
+  }
+  void uncount(std::size_t i) {
+    if (!counted_) return;
+    heap_bytes_ -= std::min(heap_bytes_, cpu::heap_bytes(*type_, at(i), 1));
+    if (charged_.bytes() > heap_bytes_ + charge_step) charged_.shrink(charged_.bytes() - heap_bytes_);
   }
 
   const ir::type* type_;
   runtime::buffer_pool* pool_;
   runtime::buffer memory_;
   state_array<bool> filled_;
+  bool counted_;
+  std::size_t heap_bytes_ = 0;
+  runtime::charge charged_;  // in steps, so that a few values never ask the pool
   std::optional<padding> unused_;  // once values are saved
   std::size_t capacity_ = 0;
 };

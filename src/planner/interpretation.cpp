@@ -5,6 +5,7 @@
 
 #include "ir/analysis.hpp"
 #include "ir/device_function.hpp"
+#include "ir/owning_states.hpp"
 #include "ir/visit.hpp"
 #include "planner/left_native.hpp"
 #include "planner/names.hpp"
@@ -293,12 +294,24 @@ left_compiled run_by_expression(machine_graph& g, const function_set& functions)
   return compiled;
 }
 
+static const ir::type* rows_of(const logical& n) {
+  const detail::pipe& from = n.inputs.front();
+  return from.native ? from.native->out : from.node->row;
+}
+
 void run_groups_by_expressions(machine_graph& g) {
   for (auto& v : g.vertices) {
-    if (!v->node || (v->node->what != verb::group_by && v->node->what != verb::aggregate) || v->node->aggregate.record) continue;
+    if (!v->node || (v->node->what != verb::group_by && v->node->what != verb::aggregate) || v->group_function) continue;
     const logical& n = *v->node;
-    ir::group_analysis a = ir::plan_group_function(n.functions.back().trace(), n.key, n.row);
-    if (!a.plan) detail::fail(n.label, a.reason, n.where);
+    constexpr std::size_t least_owner = 3 * sizeof(void*);  // a smaller state is numbers
+    if (n.aggregate.record && n.aggregate.state_size < least_owner) continue;
+    const ir::traced t = n.functions.back().trace();
+    ir::group_analysis a = ir::plan_group_function(t, n.key, n.row);
+    if (n.aggregate.record) {
+      if (!a.plan || ir::calls_device_function(t.root) || !ir::keeps_owned_memory(*a.plan, *rows_of(n))) continue;
+    } else if (!a.plan) {
+      detail::fail(n.label, a.reason, n.where);
+    }
     v->group_function = std::make_shared<const ir::group_plan>(std::move(*a.plan));
   }
 }

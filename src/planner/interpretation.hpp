@@ -70,7 +70,8 @@ left_compiled run_by_expression(machine_graph& g, const function_set& functions)
 void check_traps(vertex& v);
 void check_traps(branch& b);
 
-// Functions of groups that have no code run by their expressions in any session.
+// Functions of groups run by their expressions in any session if they have no code, or if their states own strings, lists or sets: then
+// what these own can be counted, and may go to files.
 void run_groups_by_expressions(machine_graph& g);
 
 }  // namespace query::planner

@@ -130,9 +130,14 @@ std::uint64_t digest_of(const Letter& l) {
   for (std::size_t i = 0; i < 8; ++i) digest = digest * 31 + static_cast<unsigned char>(l.text[i]);
   return digest * 31 + l.text.size();
 }
+std::uint64_t digest_of(const std::pair<std::int32_t, std::vector<std::string>>& of) {
+  std::uint64_t digest = 0;
+  for (const std::string& text : of.second) digest = digest * 31 + digest_of({of.first, text});
+  return digest;
+}
 template <class Rows> std::uint64_t digest(const Rows& rows) {
   std::uint64_t digest = 0;
-  for (const Letter& l : rows) digest = digest * 1099511628211u + digest_of(l);
+  for (const auto& row : rows) digest = digest * 1099511628211u + digest_of(row);
   return digest;
 }
 
@@ -146,6 +151,12 @@ constexpr auto number = [](auto l) { return l.number; };
 constexpr auto text = [](auto l) { return l.text; };
 constexpr auto right_letter = [](auto, auto l) { return l; };
 constexpr auto same = [](auto n) { return n; };
+constexpr auto many = [](auto l) { return l.number % 60'000; };
+const auto digest_of_list = opaque([](const std::int32_t& n, const std::vector<Letter>& own) {
+  std::uint64_t digest = static_cast<std::uint64_t>(n);
+  for (const Letter& l : own) digest = digest * 31 + digest_of(l);
+  return Letter{static_cast<std::int32_t>(digest % 1'000'000'007), "a list with letters"};
+});
 constexpr auto group_of_text = [](auto g) { return make<Letter>(g.count(), g.key()); };
 
 constexpr verb_of_letters verbs_of_letters[] = {
@@ -163,6 +174,21 @@ constexpr verb_of_letters verbs_of_letters[] = {
     {"except_of_made", [](const Session& s) { return digest(made_letters().in(s).except(made_letters().take(1000))); }},
     {"union_of_made", [](const Session& s) { return digest(made_letters().in(s).union_with(made_letters())); }},
     {"cached_made", [](const Session& s) { return digest(made_letters().in(s).cached()); }},
+    {"group_by_of_made", [](const Session& s) { return digest(made_letters().in(s).group_by(text).select(group_of_text)); }},
+    {"max_of_made",
+     [](const Session& s) {
+       return digest(made_letters().in(s).group_by(many).select([](auto g) { return make<Letter>(g.key(), g.max(text)); }));
+     }},
+    {"collect_of_made",
+     [](const Session& s) {
+       return digest(made_letters().in(s).group_by(many).select([](auto g) { return std::pair(g.key(), g.collect(text)); }));
+     }},
+    {"count_distinct_of_made",
+     [](const Session& s) {
+       return static_cast<std::uint64_t>(made_letters().in(s).aggregate([](auto g) { return g.count_distinct(text); }).to_vector().at(0));
+     }},
+    {"group_join_of_made",
+     [](const Session& s) { return digest(from(letters().number).in(s).group_join(made_letters(), same, number, digest_of_list)); }},
     {"window_of_columns", [](const Session& s) {
        return static_cast<std::uint64_t>(stored_letters().in(s).window(4, [](const auto& w) { return std::size(w); }).sum());
      }},
