@@ -1,5 +1,6 @@
 // The CPU engine: runs any vertex of a machine graph on the session's threads, in the caller's memory.
 #include <algorithm>
+#include <atomic>
 
 #include "cpu_engine/collected_columns.hpp"
 #include "cpu_engine/collected_rows.hpp"
@@ -75,8 +76,8 @@ class cpu_engine final : public runtime::local_engine {
  public:
   std::string_view name() const override { return "cpu"; }
   runtime::verdict accepts(const planner::vertex&) const override { return {true}; }
-  const runtime::cost_model* costs() const override { return costs_ ? &*costs_ : nullptr; }
-  void expects(std::function<const runtime::host_rates*()> rates) override { costs_.emplace(std::move(rates)); }
+  const runtime::cost_model* costs() const override { return known_costs_; }
+  void expects(std::function<const runtime::host_rates*()> rates) override { known_costs_ = &costs_.emplace(std::move(rates)); }
   // Inputs are read where they lie (context.tables, sources), not through the ports.
   std::unique_ptr<runtime::running_vertex> start(const planner::vertex& v, std::span<runtime::input_port* const>,
                                                  runtime::output_port& output, runtime::run_context& context) override {
@@ -183,7 +184,8 @@ class cpu_engine final : public runtime::local_engine {
 
  private:
   static inline char t_nothing = 0;
-  std::optional<cpu_costs> costs_;
+  std::optional<cpu_costs> costs_;                        // made once
+  std::atomic<const cpu_costs*> known_costs_ = nullptr;  // other queries ask meanwhile
 };
 
 }  // namespace

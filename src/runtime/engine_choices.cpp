@@ -215,7 +215,9 @@ expected_way expected_of(const planner::machine_graph& g, session_state& session
   while (!open.empty()) {
     const planner::vertex& v = *open.back();
     open.pop_back();
-    all.all_on_gpu &= !v.cut_off && (!v.accelerated || (lie_ready(v) ? v.engine == "cpu" : v.shares.empty() && v.engine != "cpu"));
+    const engine* const by = session.engine_named(v.engine);
+    const bool on_gpu = v.shares.empty() && by && by->is_gpu();
+    all.all_on_gpu &= !v.cut_off && (!v.accelerated || (lie_ready(v) ? v.engine == "cpu" : on_gpu));
     if (v.node && v.node->what == verb::cached && session.find_cached(*v.node, v.ordered)) continue;
     for (const planner::branch& b : v.inputs) need_of(b);
     for (const planner::binding& c : v.captures) need(c.table);

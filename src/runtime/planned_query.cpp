@@ -50,9 +50,10 @@ bool counts_a_table(const planner::branch& result, std::optional<fold_kind> fold
   return fold == fold_kind::count && result.table && result.stages.empty() && result.prefilters.empty();
 }
 // Whether the terminal verb leaves nothing to the CPU's loops but to read what is there.
-bool ends_on_gpu(const planner::machine_graph& g, std::optional<fold_kind> fold) {
+bool ends_on_gpu(const planner::machine_graph& g, std::optional<fold_kind> fold, const session_state& session) {
   if (!fold) return g.result.stages.empty() && g.result.prefilters.empty();
-  return (g.fold && g.fold->engine != "cpu" && g.fold->shares.empty()) || counts_a_table(g.result, fold);
+  const engine* const by = g.fold ? session.engine_named(g.fold->engine) : nullptr;
+  return (by && by->is_gpu() && g.fold->shares.empty()) || counts_a_table(g.result, fold);
 }
 
 // QUERY_CLUSTER_REQUIRED=1: nobody wants to wait for one process without knowing.
@@ -206,7 +207,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   }
   plan.expected = expected_of(*plan.graph, session);
   plan.expected.add(true, expected_of_rows);
-  plan.expected.all_on_gpu &= plan.expected.elsewhere && ends_on_gpu(*plan.graph, fold);
+  plan.expected.all_on_gpu &= plan.expected.elsewhere && ends_on_gpu(*plan.graph, fold, session);
   plan.expected.shape = shape;
   plan.by = way.by == engine_choices::way::gpu && !there ? engine_choices::way::asked : way.by;
   const bool folds_here = fold && (!plan.graph->fold || plan.graph->fold->engine == "cpu");

@@ -33,8 +33,12 @@ class progress {
 
   void expect(std::size_t vertices) { vertices_ = vertices ? vertices : 1; }
   void vertex_done() {
-    done_.fetch_add(1, std::memory_order_relaxed);
     parts_done_ = 0;
+    vertex_done_elsewhere();
+  }
+  // Of another process: the one that runs here goes on.
+  void vertex_done_elsewhere() {
+    done_.fetch_add(1, std::memory_order_relaxed);
     tell_of_work(static_cast<double>(done_) / static_cast<double>(vertices_));
   }
   // `n` more of so many parts, or rows, of the vertex that runs now.

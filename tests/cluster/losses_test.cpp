@@ -340,6 +340,47 @@ TEST_F(losses, are_replaced_while_the_leader_works_on_its_own_task) {
   EXPECT_NE(q.explain().find("1 process was lost"), std::string::npos) << q.explain();
 }
 
+// A loss that is heard of while the leader works on its task takes the steps of the round.
+TEST_F(losses, in_a_round_while_the_leader_works_on_its_own_task) {
+  if (query::tests::on_ray()) GTEST_SKIP() << "its processes may be elsewhere";
+  const query::tests::temp_folder folder("losses_round_marks");
+  marks known;
+  folder.name().copy(known.folder.data(), known.folder.size() - 1);
+  many.state()->most_broadcast = 1024;
+  std::vector<center> first;
+  for (int i = 0; i < 20000; ++i) first.push_back({i, i * 1.0, 1});
+  (void)query::from(first).in(many).where([](auto c) { return c.id % 2 == 0; }).count();  // processes are started
+  const auto all = query::tests::containers();
+  ASSERT_EQ(all.size(), 2u);
+  const pid_t leader = ::getpid(), victim = all[0];
+  const auto slow = query::opaque([known, leader, victim](std::int32_t x) {
+    if (::getpid() == leader && known.make('k')) {
+      ::kill(victim, SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));  // for it to be heard of
+    }
+    return x;
+  });
+  const auto run = [&](const query::Session& s) {
+    auto rows = query::from(first)
+                    .in(s)
+                    .do_while(
+                        [slow](query::Query<center> now) {
+                          return now.group_by([](auto c) { return c.id / 2 * 2 + c.id % 2; })
+                              .select([](auto g) {
+                                return query::make<center>(g.key(), g.max([](auto c) { return c.x; }), g.max([](auto c) { return c.y; }));
+                              })
+                              .select([slow](auto c) { return query::make<center>(slow(c.id), c.x + 1, c.y); });
+                        },
+                        query::times(5))
+                    .to_vector();
+    std::sort(rows.begin(), rows.end(), [](const center& a, const center& b) { return a.id < b.id; });
+    return rows;
+  };
+  const auto got = run(many);
+  EXPECT_TRUE(known.there('k'));
+  EXPECT_EQ(got, run(one));
+}
+
 // What the first partition has of a round goes when nobody may have to be sent it once more.
 TEST_F(losses, while_the_leader_works_on_the_last_vertex_of_a_round) {
   const std::vector<point> rows = points(20000);

@@ -157,6 +157,7 @@ class leader final : public runtime::partitions {
   void go_on(function_ref<bool()> until);
   void attend(bool wait);
   void look_after_others();
+  void begin_attending();
   void end_attending();
   void tell(const master_event& e, std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now());
   void act(const master_actions& actions);
@@ -223,7 +224,11 @@ class leader final : public runtime::partitions {
   std::map<step_id, const planner::vertex*> vertices_;                      // whose progress is to be told
   std::deque<std::pair<std::uint32_t, task>> to_do_;                        // by partitions of this process
   std::vector<start_host> to_start_;
-  std::map<std::pair<step_id, std::uint32_t>, std::exception_ptr> errors_;
+  struct task_error {
+    std::exception_ptr what;
+    bool unnamed = false;                                                   // it does not say yet where in the query it was
+  };
+  std::map<std::pair<step_id, std::uint32_t>, task_error> errors_;
   std::vector<there> there_;                                                // by partition
   there copy_;                                                              // of one that is slow
   std::chrono::steady_clock::time_point looked_{};                          // for slow tasks

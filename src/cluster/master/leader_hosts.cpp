@@ -239,7 +239,7 @@ void leader::heard(leader_inbox::said& s) {
         rethrow(from, by ? by->process->name() : "a process that was lost");
       } catch (...) {
         if (t.step == 0) throw;  // its plan, or its rows
-        if (!is_copy) errors_[{t.step, t.partition}] = std::current_exception();
+        if (!is_copy) errors_[{t.step, t.partition}] = {std::current_exception()};
       }
       return tell(task_failed{t, s.from});
     }

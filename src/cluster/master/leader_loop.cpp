@@ -1,4 +1,5 @@
 // What a query's leader does until what it waits for is done: what the master and the queues of this process ask for, and tasks of its own.
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -90,15 +91,20 @@ void leader::act(const queue_actions& actions, std::uint32_t partition) {
   }
 }
 
+void leader::begin_attending() {
+  try {
+    attends_.emplace([box = inbox_] { box->await(); }, [this] {
+      attend(false);
+      look_after_others();
+    });
+  } catch (const std::system_error&) {
+    // No thread is to be had: others wait for the end of the task.
+  }
+}
+
 // Others are attended to meanwhile: what they say is not to wait for the user's functions.
 task_result leader::worked_on(here& p, const task& t) {
-  if (sent_ && !attends_)
-    attends_.emplace([box = inbox_] { box->await(); },
-                     [this] {
-                       attend(false);
-                       look_after_others();
-                       if (master_->failed()) raise();
-                     });
+  if (sent_ && !attends_) begin_attending();
   works_ = true;
   attendant::scope meanwhile(attends_ ? &*attends_ : nullptr);
   const auto ended = [&] {
@@ -137,7 +143,7 @@ void leader::work_here() {
     throw;
   } catch (...) {
     if (well || !sent_) throw;
-    errors_[{t.id.step, t.id.partition}] = std::current_exception();
+    errors_[{t.id.step, t.id.partition}] = {std::current_exception()};
     tell(task_failed{t.id, {partition, 1}});
   }
   put(partition, worked{t.id, well});
@@ -151,11 +157,7 @@ void leader::attend(bool wait) {
   for (leader_inbox::said& s : said) heard(s);
   for (block_puller::outcome& o : pulled_now) {
     if (o.error) {
-      try {
-        named([&] { std::rethrow_exception(o.error); });
-      } catch (...) {
-        errors_[{o.task.step, 0}] = std::current_exception();
-      }
+      errors_[{o.task.step, 0}] = {o.error, true};
       tell(task_failed{o.task, {0, 1}});
     }
     if (o.pages) {
@@ -183,6 +185,8 @@ void leader::go_on(function_ref<bool()> until) {
     if (!to_do_.empty()) {
       work_here();
       if (error_of_others_) std::rethrow_exception(std::exchange(error_of_others_, nullptr));
+      // Before anything is asked of the steps of a round: a loss that was heard of meanwhile has taken them.
+      if (master_->take_rounds_lost()) throw runtime::rounds_lost();
       continue;
     }
     if (!sent_) throw internal_error("query: a step of partitions waits for nothing");
@@ -200,7 +204,11 @@ void leader::named(function_ref<void()> f) {
 void leader::raise() {
   const master::failure& f = *master_->failed();
   if (f.task)
-    if (const auto error = errors_.find({f.task->step, f.task->partition}); error != errors_.end()) std::rethrow_exception(error->second);
+    if (const auto error = errors_.find({f.task->step, f.task->partition}); error != errors_.end()) {
+      const auto thrown = [&] { std::rethrow_exception(error->second.what); };
+      if (error->second.unnamed) named(thrown);
+      thrown();
+    }
   throw runtime::process_lost(f.why);
 }
 
@@ -217,7 +225,7 @@ void leader::count_done(const task_id& t, const host_id& by, const task_result& 
   const auto kept_as = cached_numbers_.find(&v);
   if (kept_as != cached_numbers_.end() && there_[t.partition].as == by)
     cluster_->cached().keeps(kept_as->second, t.partition, there_[t.partition].process);
-  progressed();
+  if (all_[0].context->progress) all_[0].context->progress->vertex_done_elsewhere();
 }
 
 void leader::progressed() const {

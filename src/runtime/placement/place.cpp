@@ -85,7 +85,9 @@ void divide_if_faster(vertex& v, std::vector<offer> offers, const session_state&
   // Those that were not asked as one before them had accepted it.
   for (const auto& e : session.engines) {
     if (std::any_of(offers.begin(), offers.end(), [&](const offer& o) { return o.by == e.get(); })) continue;
-    if (const verdict answer = weighing(*e, session, saved).asked(v); answer.costs) offers.push_back({e.get(), *answer.costs});
+    compile_debts::of_plan by_this;
+    if (const verdict answer = weighing(*e, session, by_this).asked(v); answer.costs) offers.push_back({e.get(), *answer.costs});
+    saved.merge(by_this);
   }
   divided d = divided_among(v, offers, session.scheduler->concurrency());
   if (!d.shares.empty()) {
