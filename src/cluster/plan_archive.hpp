@@ -315,7 +315,7 @@ template <bool Writes> class plan_archive {
     values(n.ordered, n.states_own_memory);
     type(n.key);
     detail::aggregate_calls& a = n.aggregate;
-    values(a.state_size, a.state_align);
+    values(a.state_size, a.state_align, a.state_owns);
     code(a.record);
     code(a.init);
     code(a.destroy);

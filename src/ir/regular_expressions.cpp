@@ -54,6 +54,7 @@ std::string regex_replace_fn::native(view s, view regex, view rewrite) {
 }
 
 std::optional<view> regex_extract_fn::native(view s, view regex, std::size_t group) {
+  if (!s.data()) s = "";  // what RE2 has not found has no address
   const RE2& r = compiled(name, regex);
   const int groups = std::min(r.NumberOfCapturingGroups(), most_groups - 1);
   if (group > static_cast<std::size_t>(groups))

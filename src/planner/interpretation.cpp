@@ -300,11 +300,15 @@ static const ir::type* rows_of(const logical& n) {
 }
 
 void run_groups_by_expressions(machine_graph& g) {
+  // Code of the user's that runs in between may change what a compiled function has captured by reference: an expression would not know.
+  const auto asks_user = [](const auto& v) {
+    return v->node && (v->node->what == verb::apply || (v->node->what == verb::do_while && v->node->loop_test));
+  };
+  const bool asked = std::ranges::any_of(g.vertices, asks_user);
   for (auto& v : g.vertices) {
     if (!v->node || (v->node->what != verb::group_by && v->node->what != verb::aggregate) || v->group_function) continue;
     const logical& n = *v->node;
-    constexpr std::size_t least_owner = 3 * sizeof(void*);  // a smaller state is numbers
-    if (n.aggregate.record && n.aggregate.state_size < least_owner) continue;
+    if (n.aggregate.record && (!n.aggregate.state_owns || asked)) continue;
     const ir::traced t = n.functions.back().trace();
     ir::group_analysis a = ir::plan_group_function(t, n.key, n.row);
     if (n.aggregate.record) {

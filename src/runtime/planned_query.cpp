@@ -98,10 +98,12 @@ std::optional<stays_here::reason> what_keeps(const planner::machine_graph& whole
   }
   if (!more) return e.because.front();
   // Between rounds, code of the user's may change what a function has captured by reference: expressions elsewhere would not know.
-  const auto asks_user = [](const auto& v) { return v->node && v->node->what == detail::verb::do_while && v->node->loop_test; };
+  const auto asks_user = [](const auto& v) {
+    return v->node && (v->node->what == detail::verb::apply || (v->node->what == detail::verb::do_while && v->node->loop_test));
+  };
   if (std::ranges::any_of(whole.vertices, asks_user)) {
     stays_here::reason r = e.because.front();
-    r.why += ". Its expression cannot run in its place, as the condition of a loop is compiled code, which may change what it reads";
+    r.why += ". Its expression cannot run in its place, as compiled code in between may change what it reads";
     return r;
   }
   const planner::left_compiled compiled = planner::run_by_expression(*planner::copy_of(whole).graph, by_expression);

@@ -11,6 +11,8 @@
 #include <query/errors.hpp>
 #include <query/functions.hpp>
 
+#include "regular_expressions.hpp"
+
 namespace {
 
 using namespace std::string_literals;
@@ -134,6 +136,7 @@ template <class F> std::string message_of(F f) {
 }
 
 TEST(string_functions, regular_expressions) {
+  QUERY_SKIP_WITHOUT_REGULAR_EXPRESSIONS();
   EXPECT_TRUE(query::matches("abc123", "[0-9]+"));
   EXPECT_FALSE(query::matches("abc123", "^[0-9]+$"));
   EXPECT_TRUE(query::matches("", ""));
@@ -152,6 +155,7 @@ TEST(string_functions, regular_expressions) {
 }
 
 TEST(string_functions, wrong_regular_expressions_are_named) {
+  QUERY_SKIP_WITHOUT_REGULAR_EXPRESSIONS();
   EXPECT_EQ(message_of([] { (void)query::matches("a", "a(b"); }), "matches: the regular expression `a(b` is wrong: missing ): a(b");
   EXPECT_EQ(message_of([] { (void)query::regex_extract("a", "(a)", 2); }),
             "regex_extract: there is no such group; `(a)` has the groups 0 to 1");

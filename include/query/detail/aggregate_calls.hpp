@@ -76,6 +76,7 @@ template <class A, class K, class T, class F, A (*Record)(const F&)> detail::agg
   using loops = aggregate_loops<A, K, T>;
   detail::aggregate_calls c;
   c.state_size = sizeof(S);
+  c.state_owns = !std::is_trivially_destructible_v<S>;
   c.state_align = alignof(S);
   c.record = &recorded_again<A, F, Record>;
   c.init = &state_calls<S>::init;

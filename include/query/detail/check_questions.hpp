@@ -45,9 +45,12 @@ template <bool, class F, class... X> inline constexpr bool invocable_then = deta
 template <class F, class... Row>
 inline constexpr bool can_call = invocable_then<fits<F, Row...>, const F&, const Row&...> && !std::is_member_pointer_v<F>;
 template <class F, class... Row> inline constexpr bool fails_inside = !can_call<F, Row...> && fits<F, Row...>;
-// The same of arguments that are handed on as they are: states, lists.
-template <class F, class... X> inline constexpr bool can_take = invocable_then<fits<F, std::remove_cvref_t<X>...>, const F&, X...>;
-template <class F, class... X> inline constexpr bool fails_on = !can_take<F, X...> && fits<F, std::remove_cvref_t<X>...>;
+// The same of arguments that are handed on as they are: states, lists. An `auto&` takes no state that is a temporary.
+template <class F, class... X> inline constexpr bool fits_as = false;
+template <class F, class... X> requires(std::is_class_v<F> && !std::is_final_v<F> && has_call<F>)
+inline constexpr bool fits_as<F, X...> = !requires(beside<F, X...>& f) { f(std::declval<X>()...); };
+template <class F, class... X> inline constexpr bool can_take = invocable_then<fits_as<F, X...>, const F&, X...>;
+template <class F, class... X> inline constexpr bool fails_on = !can_take<F, X...> && fits_as<F, X...>;
 // Does f(x...) give an R, or what becomes one?
 template <class R, class F, class... X> constexpr bool gives() {
   if constexpr (can_call<F, X...>) return std::is_invocable_r_v<R, const F&, const X&...>;

@@ -114,7 +114,7 @@ namespace query::check {
   }                                                                                                                                       \
   template <class K, class Equal, class Hash> static constexpr bool own_keys() {                                                          \
     if constexpr (forgotten<Hash, K>()) return no_hash<Hash>(); /* (..., result, equal) */                                                \
-    else if constexpr (is_key<Equal>) return no_second_key<Equal>();                                                                      \
+    else if constexpr (is_key<Equal> && !fits<Equal, K, K>) return no_second_key<Equal>();                                                \
     else {                                                                                                                                \
       constexpr bool equal = compares<Equal, K>, hash = gives<std::size_t, Hash, K>(), fails = fails_inside<Equal, K, K>;                 \
       static_assert(equal || fails, "query: " #verb ": the equality must take two keys and give bool: " #verb "(" form "equal, hash)");   \

@@ -160,6 +160,7 @@ struct field_column {
 };
 struct aggregate_calls {
   std::size_t state_size = 0, state_align = 1;
+  bool state_owns = false;  // it may have memory of its own: strings, lists, sets
   std::shared_ptr<const void> (*record)(const void* f) = nullptr;
   void (*init)(const void* self, void* states, std::size_t n) = nullptr;
   void (*destroy)(void* states, std::size_t n) = nullptr;
