@@ -64,10 +64,10 @@ struct Joined { std::string item, known; double price; };
 QUERY_RECORD(Joined, item, known, price);
 struct Letter { std::string first; double price; std::int64_t n; auto operator<=>(const Letter&) const = default; };
 QUERY_RECORD(Letter, first, price, n);
-struct Named { std::string first, second; };
-QUERY_RECORD(Named, first, second);
-struct ByName { std::string first, second; std::int64_t n; auto operator<=>(const ByName&) const = default; };
-QUERY_RECORD(ByName, first, second, n);
+struct TwoNames { std::string first, second; };
+QUERY_RECORD(TwoNames, first, second);
+struct ByTwoNames { std::string first, second; std::int64_t n; auto operator<=>(const ByTwoNames&) const = default; };
+QUERY_RECORD(ByTwoNames, first, second, n);
 
 namespace {
 
@@ -225,23 +225,23 @@ TEST(group_columns, chunks_of_columns) {
 // Strings of rows that were put apart are gathered by windows of these rows.
 TEST(group_columns, chunks_of_strings_of_as_many_groups) {
   constexpr std::size_t n = 560'000;
-  query::columns_of<Named> rows;
+  query::columns_of<TwoNames> rows;
   auto& [first, second] = rows.fields;
   const std::string firsts[] = {"", std::string("a\0b", 3), "seven c", "twelve chars", "thirteen char", "so long that it lies elsewhere"};
-  std::vector<ByName> wanted;
+  std::vector<ByTwoNames> wanted;
   for (std::size_t i = 0; i < n; ++i) {
     first.push_back(firsts[i % 6]);
     second.push_back((i % 5 ? "of 15: " : "of more than 15: ") + std::to_string(10'000'000 + i));
     wanted.push_back({first.back(), second.back(), 1});
   }
   std::sort(wanted.begin(), wanted.end());
-  std::vector<ByName> before;
+  std::vector<ByTwoNames> before;
   for (const int threads : {1, 2, 7, 16}) {
     const auto q = query::from(query::columns(rows))
                        .in(query::Session({.threads = threads}))
                        .group_by([](auto r) { return std::tuple(r.first, r.second); })
-                       .select([](auto g) { return query::make<ByName>(std::get<0>(g.key()), std::get<1>(g.key()), g.count()); });
-    std::vector<ByName> got;
+                       .select([](auto g) { return query::make<ByTwoNames>(std::get<0>(g.key()), std::get<1>(g.key()), g.count()); });
+    std::vector<ByTwoNames> got;
     for (const auto& chunk : q.to_columns())
       for (std::size_t i = 0; i < chunk.size(); ++i)
         got.push_back({chunk.template get<0>()[i].str(), chunk.template get<1>()[i].str(), chunk.template get<2>()[i]});
