@@ -15,7 +15,7 @@ namespace query::cpu {
 namespace {
 
 constexpr unsigned bits = 6;
-// Of the session's memory: for the tables of all threads, and for a set that is worth it.
+// Shares of the session's memory: for the tables of all threads, and for one set.
 constexpr std::size_t table_share = 8, set_share = 256;
 
 }  // namespace

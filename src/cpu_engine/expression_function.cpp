@@ -47,7 +47,7 @@ interpreter::scratch& scratch_here() {
 
 const expression_function& held(const void* f) { return *static_cast<const expression_function*>(f); }
 
-// What no code calls.
+// Functions that no code calls.
 class expression_alone : public std::enable_shared_from_this<expression_alone> {
  public:
   explicit expression_alone(ir::traced expression) : expression_(std::move(expression)) {}

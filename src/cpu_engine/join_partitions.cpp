@@ -157,7 +157,7 @@ class partitioned_join : public std::enable_shared_from_this<partitioned_join> {
   std::uint64_t position(const stored_rows& r, std::size_t i) const {
     return probe_form_.numbers() ? side_form::numbers_of(r.rows)[i] : r.first + r.positions[i];
   }
-  // Of a group_join: they are copied to the lists that its function gets.
+  // A group_join copies its matches to the lists that its function gets.
   std::uint64_t matches_at_once() const {
     const std::uint64_t bytes = std::min<std::uint64_t>(most_match_bytes, room_ / 16 / threads());
     return std::clamp<std::uint64_t>(bytes / (build_form_.row->size + build_row_heap_), 1, most_matches);

@@ -179,7 +179,7 @@ class master {
     std::uint32_t losses = 0;
     std::uint64_t last_done = 0;
   };
-  // At most one at a time. Its tasks are those that the one that was copied needs, in a place of their own behind the partitions.
+  // There is at most one at a time. It runs the tasks that the copied task needs, in a place of their own behind the partitions.
   struct copy_of_host {
     host_id host;
     step_id of = 0;

@@ -1,6 +1,6 @@
 // Copies of slow tasks. A task that takes much longer than those of its step that are done shows that its process is slow, or its host.
 // The next incarnation of that process begins in another one that has nothing to do, and computes what the task needs, as after a loss.
-// The slow process goes on meanwhile. Whoever has done the task first is the partition's host from then on, and the other one ends. Until
+// The slow process goes on meanwhile. The one that finishes the task first is the partition's host from then on, and the other ends. Until
 // then nobody but the copy reads what the copy makes: there is one committed attempt of each task (docs/design/045).
 //
 // Source: Dean and Ghemawat, MapReduce, OSDI 2004, section 3.6 (backup tasks); Zaharia et al., Improving MapReduce Performance in
@@ -129,7 +129,7 @@ void master::end_copy(master_actions& out) {
   after_copy({}, 0, out);
 }
 
-// What it has sent is there for others now. What only the copy was to read, nobody does.
+// Others may now read what the copy has sent. Nobody reads what was meant for the copy alone.
 void master::after_copy(const std::vector<step_id>& sent, std::uint32_t p, master_actions& out) {
   for (const step_id s : sent)
     if (const auto known = steps_.find(s); known != steps_.end() && known->second.tasks[p].is == state::done) offer_blocks(s, p, out);
