@@ -30,7 +30,7 @@ struct process {
 
 class world {
  public:
-  explicit world(const options& o) : options_(o), random_(o.seed), plan_(random_plan(random_)), master_(options_of()) {}
+  explicit world(const options& o) : options_(o), random_(o.seed), plan_(plan_of()), master_(options_of()) {}
 
   outcome run();
 
@@ -41,6 +41,7 @@ class world {
     bool operator<(const event& e) const { return std::pair(at, number) > std::pair(e.at, e.number); }
   };
 
+  plan plan_of();
   master::options options_of();
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   bool one_in(std::uint64_t n) { return options_.faults && below(n) == 0; }

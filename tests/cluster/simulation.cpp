@@ -23,6 +23,16 @@ outcome world::run() {
   return out_;
 }
 
+plan world::plan_of() {
+  plan p = random_plan(random_);
+  if (!options_.differs) return p;
+  std::vector<std::uint64_t> senders;
+  for (const op& o : p.ops)
+    if (o.what == op::kind::exchange && !o.from_leader) senders.push_back(o.vertex);
+  if (!senders.empty()) p.differs_vertex = senders[below(senders.size())];
+  return p;
+}
+
 master::options world::options_of() {
   nested_ = below(2) != 0;
   local_ = below(4) == 0 ? plan_.partitions : 1;

@@ -28,6 +28,7 @@ struct options {
   bool faults = true;
   bool slow_process = false;   // the last partition's first one takes 50 times as long for everything
   bool copies = true;          // of slow tasks
+  bool differs = false;        // a vertex that sends rows gives others each time
   std::uint64_t window = 400;  // bytes
 };
 struct outcome {

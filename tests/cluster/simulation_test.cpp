@@ -37,6 +37,13 @@ TEST(simulation, any_losses_and_delays_leave_the_answer_as_it_is) {
   EXPECT_GT(won, seeds / 20);
 }
 
+// Many tasks are copied whose rows come out another way each time.
+TEST(simulation, any_losses_of_rows_that_differ_are_noticed_beside_a_slow_process) {
+  const std::uint64_t first = number("QUERY_TEST_SEED", 1), seeds = number("QUERY_TEST_SEEDS", 5000) / 2;
+  for (std::uint64_t s = first; s < first + seeds; ++s)
+    ASSERT_EQ(simulate({.seed = s, .slow_process = true, .differs = true}).wrong, "") << "seed " << s;
+}
+
 TEST(simulation, the_same_seed_gives_the_same_trace) {
   for (std::uint64_t s = 1; s <= 50; ++s) EXPECT_EQ(simulate({.seed = s}).trace, simulate({.seed = s}).trace);
 }
