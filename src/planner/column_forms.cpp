@@ -13,6 +13,7 @@ using detail::join_kind;
 using detail::verb;
 
 column_schema source_schema(const branch& b) {
+  if (b.by_field) return column_schema::of_fields(b.source->row, {});
   if (b.source && b.source->what == verb::source_columns) return column_schema::of_fields(b.source->row, b.wanted);
   if (b.table && b.table->gives_columns) return b.table->gives_columns->schema();
   return column_schema::of_rows(b.table ? b.table->row() : b.source->row);
@@ -48,7 +49,7 @@ bool owns_memory(const ir::type* t) {
 class walk {
  public:
   explicit walk(const branch& b)
-      : branch_(&b), of_source_(source_schema(b)), now_(of_source_), costly_(is_columnar(b) || !row_of(b)->trivial) {}
+      : branch_(&b), of_source_(source_schema(b)), now_(of_source_), costly_(is_columnar(b) || b.by_field || !row_of(b)->trivial) {}
 
   bool prefilters() const {
     return std::all_of(branch_->prefilters.begin(), branch_->prefilters.end(), [&](const prefilter& f) {
@@ -154,6 +155,15 @@ std::shared_ptr<const ir::group_plan> group_plan_of(const vertex& v, const colum
 bool reads_fields(const vertex& v) {
   const logical& n = *v.node;
   return n.aggregate.update_fields && !v.group_function && !n.has_own_equality() && !may_trap(n.functions.back().trace());
+}
+
+// Groups of records that are larger than a cache line. Rows that are partitioned carry the fields that somebody reads; otherwise each
+// partition would bring whole records from memory once more, a few from each page.
+bool groups_large_records(const vertex* reader, const branch& b) {
+  constexpr std::size_t cache_line = 64;
+  if (!reader || !reader->node || reader->node->what != verb::group_by || !b.source || of_columns(b)) return false;
+  const ir::type& row = *b.source->row;
+  return row.k == ir::kind::record && row.size > cache_line;
 }
 
 // A group_by or aggregate whose rows come as columns all the way.
@@ -401,9 +411,15 @@ void choose_columns(machine_graph& g, const column_options& options) {
         return;
       }
     }
+    const bool to_columns = options.to_columns && reader && g.result.table == reader;
+    if (groups_large_records(reader, b)) {
+      b.by_field = true;
+      walk w(b);
+      if (w.stages() == b.stages.size() && w.prefilters() && group_over_columns(reader, w, to_columns)) return mark(b, b.stages.size());
+      b.by_field = false;
+    }
     walk w(b);
     const std::size_t n = w.stages();
-    const bool to_columns = options.to_columns && reader && g.result.table == reader;
     const bool taken =
         n == b.stages.size() && w.prefilters() && (group_over_columns(reader, w, to_columns) ||
                                                                   order_over_columns(reader, b, w, to_columns) ||

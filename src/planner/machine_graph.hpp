@@ -83,6 +83,7 @@ struct branch {
   const ir::type* row = nullptr;    // after the stages
   int number = 0;                   // of the branch in its graph; copies keep it
   const void* part_of = nullptr;    // a share of a divided vertex: the vertex that was planned
+  bool by_field = false;            // records in memory are read as columns, one for each field, where they lie (choose_columns)
 };
 
 // A collection captured by functions of this vertex: bound to the table of another vertex, or to a loop variable.
