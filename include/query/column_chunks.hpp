@@ -1,7 +1,8 @@
 // What to_columns() gives: the rows of a query as columns that the result owns, in chunks of up to 64 Ki rows.
 //
-// Nothing is copied into containers of the program's own: each column of a chunk is a span, of text for strings. The spans live as long as
-// the result, or a copy of it, which shares the memory. to_vectors() makes one std::vector a field instead.
+// Nothing is copied into containers of the program's own: each column of a chunk is a span, of text for strings, and of std::optional<text>
+// for strings that may be missing. The spans live as long as the result, or a copy of it, which shares the memory. to_vectors() makes one
+// std::vector a field instead.
 //
 //   const auto result = trades.where(p).to_columns();            // query::column_chunks<Trade>
 //   for (const auto& chunk : result) total += sum(chunk.get<1>());   // std::span<const double> of field 1
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,8 +64,12 @@ class text {
 };
 static_assert(sizeof(text) == 16 && std::is_trivially_copyable_v<text>);
 
+static_assert(std::is_trivially_copyable_v<std::optional<text>> && std::is_trivially_destructible_v<std::optional<text>>);
+
 // What a column of a field of type F holds.
-template <class F> using column_value_t = std::conditional_t<std::is_same_v<F, std::string>, text, F>;
+template <class F>
+using column_value_t = std::conditional_t<std::is_same_v<F, std::string>, text,
+                                          std::conditional_t<std::is_same_v<F, std::optional<std::string>>, std::optional<text>, F>>;
 
 namespace detail {
 // The chunks of a result, without their types: one address for each top-level field.

@@ -99,11 +99,14 @@ struct trivial_optional {
   std::size_t at;
 };
 template <std::size_t Width, std::size_t Size>
-void wrap_trivial(const column& c, const trivial_optional& o, std::size_t n, std::byte* to, std::size_t stride) {
+void wrap_trivial(const column c, const trivial_optional& o, std::size_t n, std::byte* to, std::size_t stride) {
+  const std::byte* const either[2] = {o.empty.data(), o.full.data()};
+  const std::byte* const none = o.empty.data() + o.at;
+  const std::size_t at = o.at;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::byte* const value = value_at(c, i);
-    std::memcpy(to + i * stride, value ? o.full.data() : o.empty.data(), Size);
-    if (value) std::memcpy(to + i * stride + o.at, value, Width);
+    const void* const value = value_or(c, i, none);
+    std::memcpy(to + i * stride, either[value != none], Size);
+    std::memcpy(to + i * stride + at, value, Width);
   }
 }
 void wrap_trivial(const column& c, const ir::type* t, std::size_t n, std::byte* to, std::size_t stride) {

@@ -45,6 +45,16 @@ inline const std::byte* value_at(const column& c, std::size_t i) {
   return static_cast<const std::byte*>(c.base) + row * c.stride;
 }
 
+// The same, with `none` for null. No branch depends on the row: where some are missing and some are not, it would be mispredicted.
+inline const void* value_or(const column& c, std::size_t i, const void* none) {
+  const std::size_t row = c.select ? c.select[i] : i;
+  const bool is_missing = c.optional & (row == interpreter::missing_row);
+  const std::uintptr_t missing = std::uintptr_t{0} - std::uintptr_t{is_missing};  // all bits, or none
+  const auto there = reinterpret_cast<std::uintptr_t>(c.base) + row * c.stride;
+  const auto otherwise = reinterpret_cast<std::uintptr_t>(c.otherwise ? c.otherwise : none);
+  return reinterpret_cast<const void*>((there & ~missing) | (otherwise & missing));
+}
+
 class column_sink {
  public:
   virtual ~column_sink() = default;

@@ -92,6 +92,13 @@ class selected_rows {
   std::size_t select(const std::uint64_t* rows, std::size_t n) {
     std::uint64_t first = join_table::no_row;  // of the run
     std::size_t k = 0;
+    if (build_->n <= rows_a_run) {  // all of them: without branches, as some rows are there and some are not
+      static_assert(static_cast<std::uint32_t>(join_table::no_row) == interpreter::missing_row);
+      for (; k < n; ++k) {
+        numbers_[k] = static_cast<std::uint32_t>(rows[k]);
+        present_[k] = rows[k] != join_table::no_row;
+      }
+    }
     for (; k < n; ++k) {
       present_[k] = rows[k] != join_table::no_row;
       numbers_[k] = interpreter::missing_row;

@@ -7,6 +7,7 @@
 
 #include "cpu_engine/column_steps.hpp"
 #include "cpu_engine/streamed_values.hpp"
+#include "ir/column_value.hpp"
 
 namespace query::cpu {
 
@@ -63,6 +64,36 @@ template <bool Streamed> void gather_texts(const column& c, std::size_t k, text*
   if (c.select)
     gather_texts<Streamed>([base, select = c.select, stride = c.stride](std::size_t i) { return base + select[i] * stride; }, k, to, pages);
   else gather_texts<Streamed>([base, stride = c.stride](std::size_t i) { return base + i * stride; }, k, to, pages);
+}
+
+// Strings that may be missing: of a side that may have no row there, or optionals themselves.
+template <bool Streamed> void gather_optional_texts(const column& c, std::size_t k, std::byte* to, text_pages& pages) {
+  using value = std::optional<text>;
+  using string = std::optional<std::string>;
+  static const std::string none;
+  static const string no_string;
+  static const value either[2] = {std::nullopt, text()};
+  static const std::ptrdiff_t within = reinterpret_cast<const std::byte*>(&*either[1]) - reinterpret_cast<const std::byte*>(&either[1]);
+  const auto make = [&pages](const column from, const void* missing, std::size_t n, std::byte* some, const auto& string_at) {
+    for (std::size_t i = 0; i < n; ++i, some += sizeof(value)) {
+      if (i + distance < n) __builtin_prefetch(value_or(from, i + distance, missing));
+      const std::string* const s = string_at(value_or(from, i, missing));
+      std::memcpy(some, static_cast<const void*>(&either[s != &none]), sizeof(value));
+      auto* const at = reinterpret_cast<text*>(some + within);
+      if (s->size() <= text::inline_size) put_short_text<false>(*s, at);
+      else ::new (static_cast<void*>(at)) text(std::string_view(pages.keep(*s), s->size()));
+    }
+  };
+  const auto make_some = [&](std::size_t first, std::size_t n, std::byte* some) {
+    const column from = part_of(c, first);
+    if (from.wraps) return make(from, &none, n, some, [](const void* at) { return static_cast<const std::string*>(at); });
+    make(from, &no_string, n, some, [](const void* at) {
+      const string& s = *static_cast<const string*>(at);
+      return s ? &*s : &none;
+    });
+  };
+  if constexpr (Streamed) stream_made(to, k, sizeof(value), make_some);
+  else make_some(0, k, to);
 }
 
 // Strings of rows that lie far apart, as those of groups whose rows were partitioned: nearly each string of a batch is in another page, and
@@ -122,13 +153,13 @@ class chunk_memory {
                std::vector<scattered_texts::some>* scattered)
       : row_(row), capacity_(capacity), streamed_(streamed), texts_(pool), scattered_(scattered) {
     for (const ir::field& f : row->field_list)
-      columns_.push_back(pool.allocate(runtime::buffer_pool::checked_bytes(capacity, width(f.of))));
+      columns_.push_back(pool.allocate(runtime::buffer_pool::checked_bytes(capacity, ir::column_value_size(f.of))));
   }
   chunk_memory(const chunk_memory&) = delete;
   chunk_memory& operator=(const chunk_memory&) = delete;
   ~chunk_memory() {
     for (std::size_t f = 0; f < alive_; ++f)
-      if (const ir::type* t = row_->field_list[f].of; t->k != ir::kind::string) destroy_rows(t, columns_[f].data(), n_);
+      if (const ir::type* t = row_->field_list[f].of; !ir::gives_texts(t)) destroy_rows(t, columns_[f].data(), n_);
   }
 
   std::size_t room() const { return capacity_ - n_; }
@@ -146,7 +177,7 @@ class chunk_memory {
     } catch (...) {
       for (std::size_t done = 0; done < f; ++done) {
         const ir::type* t = row_->field_list[done].of;
-        if (t->k != ir::kind::string) destroy_rows(t, columns_[done].as<std::byte>() + n_ * width(t), k);
+        if (!ir::gives_texts(t)) destroy_rows(t, columns_[done].as<std::byte>() + n_ * ir::column_value_size(t), k);
       }
       throw;
     }
@@ -155,7 +186,6 @@ class chunk_memory {
   }
 
  private:
-  static std::size_t width(const ir::type* t) { return t->k == ir::kind::string ? sizeof(text) : t->size; }
   static column part_from(column c, std::size_t within, std::size_t first) {
     c.base = static_cast<const std::byte*>(c.base) + within;
     return part_of(c, first);
@@ -163,17 +193,22 @@ class chunk_memory {
 
   void append(const ir::field& f, std::size_t number, const planner::column_schema& schema, std::span<const column> columns,
               std::size_t first, std::size_t k) {
-    std::byte* const to = columns_[number].as<std::byte>() + n_ * width(f.of);
+    std::byte* const to = columns_[number].as<std::byte>() + n_ * ir::column_value_size(f.of);
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const auto& held = schema.columns[c];
       if (held.offset > f.offset || held.offset + held.type->size < f.offset + f.of->size) continue;
       const column from = part_from(columns[c], f.offset - held.offset, first);
       if (f.of->k == ir::kind::string) append_texts(from, k, reinterpret_cast<text*>(to));
+      else if (ir::is_optional_string(f.of)) append_optional_texts(from, k, to);
       else if (!streamed_ || !stream_column(from, f.of, k, to)) gather_column(from, f.of, k, to, f.of->size, false);
       return;
     }
     if (f.of->k == ir::kind::string) {  // no column holds it: nobody gave it a value
       std::uninitialized_value_construct_n(reinterpret_cast<text*>(to), k);
+      return;
+    }
+    if (ir::is_optional_string(f.of)) {
+      std::uninitialized_value_construct_n(reinterpret_cast<std::optional<text>*>(to), k);
       return;
     }
     // Parts of it lie in columns of their own.
@@ -193,6 +228,11 @@ class chunk_memory {
     if (scattered_ && scattered_texts::are(c, k)) scattered_->push_back({c, k, to});
     else if (streamed_) gather_texts<true>(c, k, to, texts_);
     else gather_texts<false>(c, k, to, texts_);
+  }
+
+  void append_optional_texts(const column& c, std::size_t k, std::byte* to) {
+    if (streamed_) gather_optional_texts<true>(c, k, to, texts_);
+    else gather_optional_texts<false>(c, k, to, texts_);
   }
 
   const ir::type* row_;

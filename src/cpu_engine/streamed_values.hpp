@@ -1,9 +1,11 @@
 // Values of a result that goes past the cache: its lines are not fetched before they are written. A large result's would be, in vain.
 //
 //   if (!stream_column(from, type, n, to)) gather_column(from, type, n, to, type->size, false);
+//   stream_made(to, n, size, [&](std::size_t first, std::size_t k, std::byte* some) { make(first, k, some); });
 //   end_of_stream();   // before another thread reads
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -36,21 +38,53 @@ template <class Bits> void stream_bits(const column& c, std::size_t n, void* to)
     for (std::size_t i = 0; i < n; ++i) stream_value(base + i * c.stride, out + i);
 }
 
-// Numbers of 4 and 8 bytes into raw memory, side by side; false: nothing was written.
-inline bool stream_column(const column& c, const ir::type* t, std::size_t n, void* to) {
-  if (!t->trivial || c.optional || c.wraps || reinterpret_cast<std::uintptr_t>(to) % t->size != 0) return false;
+// Numbers of 4 and 8 bytes where they lie; false: nothing was written.
+inline bool stream_numbers(const column& c, const ir::type* t, std::size_t n, void* to) {
+  if (c.optional || c.wraps || reinterpret_cast<std::uintptr_t>(to) % t->size != 0) return false;
   if (t->size == 4) stream_bits<std::int32_t>(c, n, to);
   else if (t->size == 8) stream_bits<long long>(c, n, to);
   else return false;
   return true;
 }
 
+inline void stream_bytes(const std::byte* from, std::size_t n, std::byte* to) {
+  constexpr std::size_t width = sizeof(__m128i);
+  std::size_t i = std::min(n, (width - reinterpret_cast<std::uintptr_t>(to) % width) % width);
+  std::memcpy(to, from, i);
+  for (; i + width <= n; i += width)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+  std::memcpy(to + i, from + i, n - i);
+}
+
 #else
 
 inline void end_of_stream() {}
-inline bool stream_column(const column&, const ir::type*, std::size_t, void*) { return false; }
+inline bool stream_numbers(const column&, const ir::type*, std::size_t, void*) { return false; }
+inline void stream_bytes(const std::byte* from, std::size_t n, std::byte* to) { std::memcpy(to, from, n); }
 
 #endif
+
+// Values of `size` bytes that make(first, k, some) makes, some at a time, in the cache: those that are not written as whole words.
+inline constexpr std::size_t made_bytes = 5120;
+template <class Make> void stream_made(std::byte* to, std::size_t n, std::size_t size, const Make& make) {
+  alignas(64) std::byte some[made_bytes];
+  for (std::size_t first = 0, k = 0; first < n; first += k) {
+    k = std::min(n - first, made_bytes / size);
+    make(first, k, some);
+    stream_bytes(some, k * size, to + first * size);
+  }
+}
+
+// Values whose bytes may be copied into raw memory, side by side; false: nothing was written.
+inline bool stream_column(const column& c, const ir::type* t, std::size_t n, std::byte* to) {
+  constexpr std::size_t fewest = 16;  // at a time
+  if (!t->trivial || t->size > made_bytes / fewest) return false;
+  if (stream_numbers(c, t, n, to)) return true;
+  stream_made(to, n, t->size, [&](std::size_t first, std::size_t k, std::byte* some) {
+    gather_column(part_of(c, first), t, k, some, t->size, false);
+  });
+  return true;
+}
 
 // A text of at most 12 characters as words: a copy of so few bytes of any number takes several times as long.
 template <bool Streamed> void put_short_text(const std::string& s, text* to) {

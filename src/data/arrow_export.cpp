@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <query/arrow.hpp>
 #include <query/detail/failure.hpp>
 
+#include "ir/column_value.hpp"
 #include "ir/time_text.hpp"
 
 namespace query::data {
@@ -133,13 +135,12 @@ class array_builder {
     memory_->pointers.push_back(b.data());
     return b.data();
   }
-  void nulls(std::size_t n) { nulls_ = n; }
   ArrowArray& child(std::size_t i) { return memory_->children[i]; }
   const chunks& shared() const { return memory_->shared; }
 
   void finish(ArrowArray& to) {
     for (ArrowArray& c : memory_->children) memory_->child_pointers.push_back(&c);
-    to = {static_cast<std::int64_t>(n_), static_cast<std::int64_t>(nulls_), 0, static_cast<std::int64_t>(memory_->pointers.size()),
+    to = {static_cast<std::int64_t>(n_), 0, 0, static_cast<std::int64_t>(memory_->pointers.size()),
           static_cast<std::int64_t>(memory_->children.size()), memory_->pointers.data(),
           memory_->child_pointers.empty() ? nullptr : memory_->child_pointers.data(), nullptr, release_array, nullptr};
     to.private_data = memory_.release();
@@ -147,7 +148,7 @@ class array_builder {
 
  private:
   std::unique_ptr<array_memory> memory_;
-  std::size_t n_, nulls_ = 0;
+  std::size_t n_;
 };
 
 std::int64_t signed_at(ir::kind k, const void* from) {
@@ -234,25 +235,26 @@ bool export_other_width(const ir::type* t, const std::vector<const void*>& value
   return true;
 }
 
+// Says which values of an array are there.
+void mark_nulls(const std::vector<const void*>& values, ArrowArray& to) {
+  const auto nulls = std::count(values.begin(), values.end(), nullptr);
+  if (!nulls) return;
+  auto* const memory = static_cast<array_memory*>(to.private_data);
+  auto& bits = memory->buffers.emplace_back((values.size() + 7) / 8);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i]) set_bit(bits.data(), i);
+  memory->pointers[0] = bits.data();
+  to.null_count = static_cast<std::int64_t>(nulls);
+}
+
 // Values of any type, by their addresses; null: a null, or a part of one.
 void export_values(const ir::type* t, const std::vector<const void*>& values, const chunks& shared, ArrowArray& to) {
   const std::size_t n = values.size();
   if (t->k == ir::kind::optional) {
     std::vector<const void*> there(n);
-    std::size_t nulls = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      there[i] = values[i] ? t->get.value(values[i]) : nullptr;
-      nulls += !there[i];
-    }
+    for (std::size_t i = 0; i < n; ++i) there[i] = values[i] ? t->get.value(values[i]) : nullptr;
     export_values(t->element, there, shared, to);
-    if (!nulls) return;
-    auto* const memory = static_cast<array_memory*>(to.private_data);
-    auto& bits = memory->buffers.emplace_back((n + 7) / 8);
-    for (std::size_t i = 0; i < n; ++i)
-      if (there[i]) set_bit(bits.data(), i);
-    memory->pointers[0] = bits.data();
-    to.null_count = static_cast<std::int64_t>(nulls);
-    return;
+    return mark_nulls(there, to);
   }
   if (export_other_width(t, values, shared, to)) return;
   const bool nests = t->k == ir::kind::list || t->k == ir::kind::array;
@@ -321,7 +323,6 @@ void share_flat(const ir::type* t, const void* values, std::size_t n, const chun
 void export_field(const ir::type* t, std::size_t field, std::span<const detail::chunk_list::chunk> of, std::size_t n, const chunks& shared,
                   ArrowArray& to) {
   if (of.size() == 1 && is_flat(t)) return share_flat(t, of[0].columns[field], n, shared, to);
-  const std::size_t size = t->k == ir::kind::string ? sizeof(text) : t->size;
   if (of.size() == 1 && t->k == ir::kind::string) {
     const std::span<const text> texts(static_cast<const text*>(of[0].columns[field]), n);
     if (std::all_of(texts.begin(), texts.end(), [](const text& s) { return s.size() <= text::inline_size; })) {
@@ -335,12 +336,19 @@ void export_field(const ir::type* t, std::size_t field, std::span<const detail::
   std::vector<const void*> values;
   values.reserve(n);
   for (const auto& chunk : of)
-    for (std::size_t i = 0; i < chunk.n; ++i) values.push_back(static_cast<const std::byte*>(chunk.columns[field]) + i * size);
-  if (t->k != ir::kind::string) return export_values(t, values, shared, to);
+    for (std::size_t i = 0; i < chunk.n; ++i)
+      values.push_back(static_cast<const std::byte*>(chunk.columns[field]) + i * ir::column_value_size(t));
+  if (!ir::gives_texts(t)) return export_values(t, values, shared, to);
+  if (ir::is_optional_string(t))
+    for (const void*& v : values) {
+      const auto& string = *static_cast<const std::optional<text>*>(v);
+      v = string ? &*string : nullptr;
+    }
   array_builder a(shared, n, 0);
   a.share(nullptr);
-  add_views(a, n, [&](std::size_t i) { return static_cast<const text*>(values[i])->view(); });
+  add_views(a, n, [&](std::size_t i) { return values[i] ? static_cast<const text*>(values[i])->view() : std::string_view(); });
   a.finish(to);
+  mark_nulls(values, to);
 }
 
 void export_batch(const ir::type* row, const chunks& from, std::size_t first, std::size_t count, ArrowArray& to) {

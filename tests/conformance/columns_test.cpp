@@ -32,10 +32,7 @@ priced mixed_of(const trade& t, const rate& r) { return {t.id, t.name, t.price *
 template <std::size_t I, class T> auto column_of(const query::column_chunks<T>& c) {
   std::vector<query::field_t<T, I>> all;
   for (const auto& chunk : c)
-    for (const auto& v : chunk.template get<I>()) {
-      if constexpr (std::is_same_v<query::field_t<T, I>, std::string>) all.emplace_back(v.view());
-      else all.push_back(v);
-    }
+    for (const auto& v : chunk.template get<I>()) all.emplace_back(v);
   return all;
 }
 template <class T> std::vector<T> rows_of(const query::column_chunks<T>& c) {
@@ -165,6 +162,90 @@ CONFORMS(columns, texts_of_every_length, "to_columns") {
   const auto chunks = source(e, all.rows).to_columns();
   ASSERT_EQ(chunks.size(), all.rows.size());
   EXPECT_ROWS(column_of<2>(chunks), selected(all.rows, [](const rate& r) { return r.name; }));
+}
+
+struct remark {
+  std::int32_t id;
+  std::optional<std::string> text;
+};
+QUERY_RECORD(remark, id, text);
+struct remarks {
+  std::int32_t id;
+  std::optional<std::string> own, others;
+};
+QUERY_RECORD(remarks, id, own, others);
+
+// Missing, empty, short, of 12 and 13 characters, with zeros, long: in an order without a period that batches have.
+std::vector<remark> remark_rows(std::int32_t n) {
+  std::vector<remark> rows;
+  for (std::int32_t i = 0; i < n; ++i) {
+    rows.push_back({i, std::nullopt});
+    if (i % 7 == 3) continue;
+    constexpr std::size_t sizes[] = {0, 1, 12, 13, 5, 40, 300, 11, 0};
+    std::string s(sizes[static_cast<std::size_t>(i % 9)], 'a');
+    for (std::size_t c = 0; c < s.size(); ++c) s[c] = static_cast<char>(c % 5 == 4 ? '\0' : 'a' + (static_cast<std::size_t>(i) + c) % 26);
+    rows.back().text = std::move(s);
+  }
+  return rows;
+}
+std::vector<remark> part(const std::vector<remark>& rows, std::size_t first, std::size_t n) {
+  std::vector<remark> some;
+  for (std::size_t i = first; i < std::min(rows.size(), first + n); ++i) some.push_back(rows[i]);
+  return some;
+}
+
+CONFORMS(columns, optional_strings_are_optional_texts, "to_columns", "skip", "take", "where") {
+  static_assert(std::is_same_v<query::column_value_t<std::optional<std::string>>, std::optional<query::text>>);
+  for (const std::int32_t n : {0, 1, 4, 1023, 3001, 70'003}) {
+    SCOPED_TRACE(n);
+    const std::vector<remark> rows = remark_rows(n);
+    const auto vectors = query::from(rows).to_vectors();
+    const auto check = [&](const auto& q) {
+      EXPECT_ROWS(rows_of(q.to_columns()), rows);
+      const auto odd = [](auto r) { return r.id % 2 == 1; };
+      EXPECT_ROWS(rows_of(q.where(odd).to_columns()), kept(rows, odd));
+      EXPECT_ROWS(rows_of(q.skip(1).take(2001).to_columns()), part(rows, 1, 2001));
+      const auto there = [](auto r) { return r.text.has_value(); };
+      EXPECT_ROWS(rows_of(q.where(there).to_columns()), kept(rows, there));
+      EXPECT_ROWS(rows_of(q.where([](auto r) { return !r.text.has_value(); }).to_columns()),
+                  kept(rows, [](const remark& r) { return !r.text; }));
+      const auto by_text = [](auto r) { return r.text; };
+      EXPECT_ROWS(rows_of(q.order_by(by_text).to_columns()), q.order_by(by_text).to_vector());
+    };
+    check(source(e, rows));
+    check(on(e, query::from(query::columns(vectors))));
+  }
+}
+
+CONFORMS(columns, optional_strings_of_joins, "to_columns", "left_join", "full_join") {
+  const std::vector<remark> rows = remark_rows(5000);
+  const auto id = [](auto r) { return r.id; };
+  const auto both = [](auto l, auto r) {
+    return r ? query::make<remarks>(l.id, l.text, r->text) : query::make<remarks>(l.id, l.text, std::nullopt);
+  };
+  for (const std::int32_t partners : {0, 1, 2500, 5000}) {
+    SCOPED_TRACE(partners);
+    std::vector<remark> others = part(rows, 0, static_cast<std::size_t>(partners));
+    std::vector<remarks> wanted;
+    for (const remark& r : rows) wanted.push_back({r.id, r.text, r.id < partners ? r.text : std::nullopt});
+    const auto l = query::from(rows).to_vectors(), r = query::from(others).to_vectors();
+    const auto columns = on(e, query::from(query::columns(l))).left_join(query::from(query::columns(r)), id, id, both);
+    EXPECT_ROWS(rows_of(columns.as_ordered().to_columns()), wanted);
+    EXPECT_ROWS(rows_of(source(e, rows).left_join(query::from(others), id, id, both).as_ordered().to_columns()), wanted);
+  }
+}
+
+CONFORMS(columns, optional_texts_outlive_their_sources, "to_columns") {
+  auto rows = std::make_unique<std::vector<remark>>(remark_rows(3000));
+  const std::vector<remark> copy = *rows;
+  const auto chunks = source(e, *rows).to_columns();
+  rows.reset();
+  const auto shared = chunks;
+  EXPECT_ROWS(rows_of(shared), copy);
+  const auto chunk = shared[0];
+  EXPECT_FALSE(chunk.get<1>()[3].has_value());
+  EXPECT_EQ(chunk.get<1>()[0], "");
+  EXPECT_EQ(*chunk.get<1>()[1], copy[1].text);
 }
 
 CONFORMS(columns, results_outlive_their_sources, "to_columns", "join") {

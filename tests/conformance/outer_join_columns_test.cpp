@@ -36,10 +36,7 @@ taken take_of(const trade& t, const rate* r) {
 template <std::size_t I, class T> auto column_of(const query::column_chunks<T>& c) {
   std::vector<query::field_t<T, I>> all;
   for (const auto& chunk : c)
-    for (const auto& v : chunk.template get<I>()) {
-      if constexpr (std::is_same_v<query::field_t<T, I>, std::string>) all.emplace_back(v.view());
-      else all.push_back(v);
-    }
+    for (const auto& v : chunk.template get<I>()) all.emplace_back(v);
   return all;
 }
 template <class T> std::vector<T> rows_of(const query::column_chunks<T>& c) {

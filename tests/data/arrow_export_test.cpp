@@ -139,6 +139,9 @@ TEST(arrow_export, counts_nulls) {
   ArrowArray array{};
   ArrowSchema schema{};
   query::to_arrow(query::from(rows(70)), &array, &schema);
+  EXPECT_EQ(array.children[3]->null_count, 14);
+  EXPECT_EQ(schema.children[3]->flags, ARROW_FLAG_NULLABLE);
+  EXPECT_STREQ(schema.children[3]->format, "vu");
   EXPECT_EQ(array.children[4]->null_count, 10);
   EXPECT_EQ(array.children[0]->buffers[0], nullptr);
   EXPECT_EQ(schema.children[4]->flags, ARROW_FLAG_NULLABLE);
