@@ -74,6 +74,12 @@ template <bool Writes> class plan_archive {
   template <class T, class F> void list(std::vector<T>& all, const F& each) {
     for (T* x : counted(all)) each(*x);
   }
+  template <class T, class F> void list(detail::grown_list<T>& all, const F& each) {
+    std::vector<T> own(all.begin(), all.end());
+    list(own, each);
+    all.clear();
+    for (T& x : own) all.push_back(std::move(x));
+  }
   void list(std::vector<bool>& all) {
     std::vector<std::uint8_t> bytes(all.begin(), all.end());
     list(bytes, [&](std::uint8_t& b) { value(b); });

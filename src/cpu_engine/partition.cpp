@@ -213,7 +213,7 @@ runtime::vertex_rows by_range_beyond_memory(const planner::vertex& v, const coll
   {
     auto order = std::make_shared<detail::logical>(*v.node);
     order->what = detail::verb::order_by;
-    order->order.assign(1, {.custom = v.node->order.empty() ? detail::order_calls{} : v.node->order.front().custom});
+    order->order = {{.custom = v.node->order.empty() ? detail::order_calls{} : v.node->order.front().custom}};
     planner::vertex sort;
     sort.node = order.get();
     sort.captures = v.captures;

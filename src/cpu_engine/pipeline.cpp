@@ -147,6 +147,27 @@ bool pipeline::next_made(detail::table& t) {
   return true;
 }
 
+bool pipeline::next_piece(detail::table& t) {
+  context_->cancel.check();
+  t = {};  // its memory is for the next
+  if (!stream_->next(t, wanted_of_stream(true))) return false;
+  context_->rows_read(t.n);
+  passed(t.n);
+  return true;
+}
+
+// Who begins with a few rows may want no more.
+std::size_t pipeline::wanted_of_stream(bool few) {
+  return piece_rows_ = piece_rows_ ? std::min(8 * piece_rows_, part_rows) : few ? batch_rows : part_rows;
+}
+
+// Tells who wants to know how far this is: a part has run, of so many rows.
+void pipeline::passed(std::size_t rows) {
+  if (!context_->progress || !*context_->progress) return;
+  if (const auto all = parts()) context_->progress->part_done(*all);
+  else if (stream_length_ != unknown_length) context_->progress->part_done(stream_length_, rows);
+}
+
 std::vector<std::shared_ptr<const void>> pipeline::sources() const {
   std::vector<std::shared_ptr<const void>> all{owner_, over_columns_};
   if (list_) all.push_back(list_);
@@ -247,14 +268,10 @@ bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) 
     if (!stream_ && context_->shared && !context_->shared->take(p.rows.first, p.rows.first + p.rows.n)) return;
     context_->rows_read(rows.n);
     body(p);
-    if (context_->progress && *context_->progress) {
-      if (const auto all = parts()) context_->progress->part_done(*all);
-      else if (stream_length_ != unknown_length) context_->progress->part_done(stream_length_, rows.n);
-    }
+    passed(rows.n);
   };
   if (stream_) {
-    // Who begins with a single part may want a few rows only.
-    piece_rows_ = piece_rows_ ? std::min(8 * piece_rows_, part_rows) : most == 1 ? batch_rows : part_rows;
+    wanted_of_stream(most == 1);
     const std::size_t before = next_part_, at_once = most_in_window();
     while (next_part_ - before < most) {
       fill_window(std::min(at_once, most - (next_part_ - before)));

@@ -79,6 +79,9 @@ class pipeline {
   std::vector<std::shared_ptr<const void>> sources() const;  // of what columns() select rows of: kept alive by who keeps selections
   // Of rows that are made as they are read, instead of parts: the next table, whose rows are the caller's. False at the end.
   bool next_made(detail::table& t);
+  // The same of a stream to which nothing happens: its pieces. Each is the reader's until it asks for the next one.
+  bool streams_as_it_is() const { return stream_ && steps_.empty() && !over_columns_; }
+  bool next_piece(detail::table& t);
   // What batches of columns hold; null where the last stage gives records.
   const planner::column_schema* columns() const;
   // All rows of the source, where each batch has columns of some of them, in order, and they stay where they are. Empty: not so.
@@ -109,6 +112,8 @@ class pipeline {
 
  private:
   void fill_window(std::size_t most);
+  std::size_t wanted_of_stream(bool few);
+  void passed(std::size_t rows);
   std::size_t most_in_window() const;
   std::size_t ready_parts(std::size_t first, std::size_t end);
   detail::row_block rows_at(std::size_t first, std::size_t n) const;

@@ -13,6 +13,7 @@
 #include "cpu_engine/partitioned_tables.hpp"
 #include "cpu_engine/pieces.hpp"
 #include "cpu_engine/row_lists.hpp"
+#include "cpu_engine/run_lists.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/vertex_streams.hpp"
 #include "runtime/partition_bounds.hpp"
@@ -137,6 +138,7 @@ namespace {
 
 // Of lists of rows that are made at once: for each thread what a cache holds, so that the memory of some is used again for the next.
 constexpr std::size_t list_bytes_a_thread = std::size_t{1} << 20, most_list_bytes = std::size_t{16} << 20;
+constexpr std::size_t long_list_bytes = std::size_t{1} << 19;  // where less than a part fits
 
 // Runs of a stream: `length` rows each, `step` apart; a chunk's last one may be shorter.
 class streamed_runs final : public row_pieces {
@@ -144,7 +146,12 @@ class streamed_runs final : public row_pieces {
   streamed_runs(const planner::vertex& v, runtime::run_context& context)
       : v_(&v), input_(v, context), held_(row_of(v), context.pool), length_(v.node->count),
         step_(v.node->what == detail::verb::chunk ? v.node->count : v.node->step),
-        most_runs_(runs_of_piece(*v.node, context)), short_end_(v.node->what == detail::verb::chunk) {}
+        most_runs_(runs_of_piece(*v.node, context)), short_end_(v.node->what == detail::verb::chunk) {
+    constexpr std::size_t memory_share = 4;
+    const std::size_t limit = context.pool.limit();
+    if (v.node->all && !v.interpreted && run_lists::can_make(v.node->row, length_) && (!limit || most_list_bytes <= limit / memory_share))
+      lists_.emplace(v.node->row, context.pool);
+  }
 
   bool next(detail::table& out, std::size_t) override {
     while (true) {
@@ -177,7 +184,7 @@ class streamed_runs final : public row_pieces {
       return static_cast<std::size_t>(std::max<std::uint64_t>(bytes / row_size / length, 1));
     };
     const std::size_t most = lists_in(most_list_bytes);
-    if (most < piece_part_rows) return most;
+    if (most < piece_part_rows) return lists_in(long_list_bytes);
     const std::size_t wanted = std::min(most, lists_in(list_bytes_a_thread * threads));
     return std::max(wanted / piece_part_rows, std::size_t{1}) * piece_part_rows;
   }
@@ -223,8 +230,13 @@ class streamed_runs final : public row_pieces {
     constexpr std::size_t rows_a_task = 1 << 12;
     const std::size_t a_task = std::max<std::size_t>(1, rows_a_task / n);
     const auto at = [&](std::size_t i) { return full_run(i, n, step, count); };
-    const collected_rows given = call_runs(*v_, rows_, count, a_task, input_.tasks(), at);
-    detail::table out = given.made ? given.made->fetch(input_.tasks().context()) : given.rows.table;
+    detail::table out;
+    if (lists_) {
+      out = lists_->of(rows_, {n, step, count}, a_task, input_.tasks());
+    } else {
+      const collected_rows given = call_runs(*v_, rows_, count, a_task, input_.tasks(), at);
+      out = given.made ? given.made->fetch(input_.tasks().context()) : given.rows.table;
+    }
     const std::uint64_t used = step_ > rows_.n ? step_ : std::uint64_t{count} * step;
     if (used >= rows_.n) skip_ = used - rows_.n;
     rows_ = used < rows_.n ? slice(rows_, used, ~0ull) : detail::table{};
@@ -238,6 +250,7 @@ class streamed_runs final : public row_pieces {
   rows_buffer held_;            // instead of them, while they are too few for a run
   std::uint64_t length_, step_, skip_ = 0;  // skip_: rows still to come that no run wants
   std::size_t most_runs_;                   // at once
+  std::optional<run_lists> lists_;          // of the runs themselves
   bool short_end_, ended_ = false;
 };
 

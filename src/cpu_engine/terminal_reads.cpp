@@ -78,6 +78,12 @@ void stream_branch(const planner::branch& b, const std::vector<planner::binding>
     }
     return;
   }
+  if (p.streams_as_it_is()) {
+    std::uint64_t first = 0;
+    for (detail::table t; p.next_piece(t);)
+      if (!take(block_of(t, first))) return;
+    return;
+  }
   if (p.in_place()) {
     expected(*p.source_rows());
     std::uint64_t first = 0;
@@ -163,6 +169,11 @@ class window_cursor final : public detail::row_cursor {
     }
     if (pipeline_.made_as_read() && pipeline_.source_as_it_is()) {
       if (!pipeline_.next_made(made_)) return false;
+      b = block_of(made_, first_);
+      return true;
+    }
+    if (pipeline_.streams_as_it_is()) {
+      if (!pipeline_.next_piece(made_)) return false;
       b = block_of(made_, first_);
       return true;
     }

@@ -38,7 +38,7 @@ logical::~logical() {
     release(std::move(p.node));
   }
   // Functions and sources may hold queries, too.
-  for (user_function& f : functions) release(std::move(f.f));
+  release(functions.take());
   release(std::move(source));
 }
 

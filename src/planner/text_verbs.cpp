@@ -25,10 +25,12 @@ void add_text_order(logical& n, const text_expression& t, bool nulls_first, cons
   for (typed_text::sort_key& k : planner::read_typed(verb, t, at, [&] { return typed_text::sort_keys_of(t, n.row); })) {
     const ir::type* const type = k.key.root->type;
     n.functions.push_back(planner::function_of("key", std::move(k.key), n.row, type));
-    n.order.push_back({.descending = k.descending, .nulls_first = k.nulls_first.value_or(nulls_first)});
-    if (!refines) continue;
-    n.order.back().verb = verb;
-    n.order.back().where = at;
+    order_key key{.descending = k.descending, .nulls_first = k.nulls_first.value_or(nulls_first)};
+    if (refines) {
+      key.verb = verb;
+      key.where = at;
+    }
+    n.order.push_back(std::move(key));
   }
 }
 

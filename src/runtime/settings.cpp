@@ -113,9 +113,9 @@ settings stopped_by_both(const settings& a, const settings& b) {
   return both;
 }
 
-settings with_captured(settings s, const logical& n) {
-  for (const user_function& f : n.functions)
-    for (const auto& c : f.captures) s = merged(s, c->settings, n.label, n.where);
+settings with_captured(settings s, const logical& n, std::size_t first) {
+  for (std::size_t i = first; i < n.functions.size(); ++i)
+    for (const auto& c : n.functions[i].captures) s = merged(s, c->settings, n.label, n.where);
   return s;
 }
 

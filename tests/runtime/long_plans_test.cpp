@@ -92,12 +92,12 @@ std::vector<int> sorted(std::vector<int> all) {
   std::sort(all.begin(), all.end());
   return all;
 }
-// The results of `verbs` verbs, on a small stack. Four times as many verbs take less than twelve times as long, where that is long
+// The results of of(verbs), on a small stack. Four times as many verbs take less than twelve times as long, where that is long
 // enough to be told: caches make it more than four, a quadratic one takes sixteen. A tenth of them is read in all ways, which give
 // the same.
-std::vector<int> linear(const step& more, int verbs) {
+std::vector<int> linear_of(const std::function<rows(int)>& of, int verbs) {
   std::vector<int> all;
-  const auto run = [&](int n) { on_small_stack([&] { all = grown(more, n).to_vector(); }); };
+  const auto run = [&](int n) { on_small_stack([&] { all = of(n).to_vector(); }); };
   double quarter = 0, whole = 0;
   for (int attempt = 0; attempt < 3; ++attempt) {  // a busy machine has slow moments
     quarter = seconds_of([&] { run(verbs / 4); });
@@ -106,12 +106,15 @@ std::vector<int> linear(const step& more, int verbs) {
   }
   EXPECT_LT(whole, std::max(12 * quarter, 1.0)) << verbs << " verbs, a quarter of them in " << quarter << " s";
   on_small_stack([&] {
-    const results r = read(grown(more, verbs / 10));
+    const results r = read(of(verbs / 10));
     EXPECT_EQ(r.count, std::ssize(r.all));
     EXPECT_EQ(sorted(r.one_by_one), sorted(r.all));
     EXPECT_GT(r.text, 0u);
   });
   return all;
+}
+std::vector<int> linear(const step& more, int verbs) {
+  return linear_of([&](int n) { return grown(more, n); }, verbs);
 }
 
 TEST(long_plans, append) {
@@ -169,6 +172,24 @@ TEST(long_plans, distinct) {
 TEST(long_plans, order_by) {
   const auto more = [](const rows& q, int) -> rows { return q.order_by([](auto x) { return x; }); };
   EXPECT_EQ(linear(more, many / 4), (std::vector<int>{1, 2, 3}));
+}
+
+// Each makes a query of one key more.
+TEST(long_plans, then_by) {
+  const auto of = [](const auto& more) {
+    return [=](int verbs) -> rows {
+      auto q = query::from(three).order_by([](auto x) { return x * 0; });
+      for (int i = 0; i < verbs; ++i) q = more(q, i);
+      return q;
+    };
+  };
+  const std::vector<int> in_order{1, 2, 3};
+  EXPECT_EQ(linear_of(of([](const auto& q, int i) { return q.then_by([i](auto x) { return x / (i % 4 + 1); }); }), many), in_order);
+  EXPECT_EQ(linear_of(of([](const auto& q, int) { return q.then_by_descending([](const int& x) { return -x; }); }), many), in_order);
+  EXPECT_EQ(linear_of(of([](const auto& q, int) { return q.then_by("value").named("more"); }), many / 10), in_order);
+  const auto before = query::broadcast(query::from(three));
+  const auto smaller = [before](auto x) { return before.count(x, [](auto x, auto y) { return y < x; }); };
+  EXPECT_EQ(linear_of(of([=](const auto& q, int) { return q.then_by(smaller); }), many / 10), in_order);
 }
 
 TEST(long_plans, reverse) {

@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -70,6 +71,26 @@ TEST(queries, of_several_user_threads_share_a_session) {
   const query::Session s = session_of_threads();
   std::vector<std::jthread> users;
   for (int i = 0; i < 3; ++i) users.emplace_back([&] { check_queries(s); });
+}
+
+// Each refines the order that all have, and then what came of it.
+TEST(queries, of_one_order_are_refined_by_several_threads) {
+  const auto by_symbol = query::from(fills()).take(symbols).order_by([](auto f) { return f.symbol % 2; });
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (std::int32_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      auto q = by_symbol;
+      for (int i = 0; i < 100; ++i) {
+        q = by_symbol.then_by([t](auto f) { return f.id / 2 % (t + 2); });
+        q = q.then_by_descending([](auto f) { return f.id; });
+      }
+      const auto sorted = q.to_vector();
+      const auto key = [t](const Fill& f) { return std::tuple(f.symbol % 2, f.id / 2 % (t + 2), -f.id); };
+      right += std::is_sorted(sorted.begin(), sorted.end(), [&](const Fill& a, const Fill& b) { return key(a) < key(b); });
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(right, 4);
 }
 
 TEST(queries, share_cached_rows) {

@@ -44,7 +44,7 @@ void fold(const pipe& p, const settings& s, fold_kind k, fold_state& state);
 void run_single(const pipe& p, const settings& s, void* to);
 
 // The settings of a query whose last verb is n, with those of the queries that n's functions captured by value.
-settings with_captured(settings s, const logical& n);
+settings with_captured(settings s, const logical& n, std::size_t first = 0);
 
 // The plan of a terminal verb, by its name. Of a verb that needs an argument (min_by, element_at...), p is the plan with that
 // argument in it, its last node labelled with the verb. Throws user_error for a name that is no terminal verb.

@@ -20,6 +20,7 @@
 #include <query/detail/call_site.hpp>
 #include <query/detail/closure.hpp>
 #include <query/detail/function_ref.hpp>
+#include <query/detail/grown_list.hpp>
 #include <query/detail/known_keys.hpp>
 #include <query/detail/node.hpp>
 #include <query/detail/type.hpp>
@@ -239,7 +240,7 @@ struct logical : std::enable_shared_from_this<logical> {
   std::string part;                        // what it is there, if that is another: "order_by_descending" of "top"
   std::vector<pipe> inputs;
   const ir::type* row = nullptr;           // what it gives
-  std::vector<user_function> functions;
+  grown_list<user_function> functions;
   call_site where;
   std::string name;                        // .named("...")
   bool accelerated = false;                // .as_accelerated() at or below this node
@@ -257,7 +258,7 @@ struct logical : std::enable_shared_from_this<logical> {
   const ir::type* key = nullptr;           // group_by, join, distinct, sets, partition: the key's type
   aggregate_calls aggregate;               // group_by, aggregate, group_join
   key_calls keys;                          // keyed verbs: custom equality and hash
-  std::vector<order_key> order;            // order_by: one a function
+  grown_list<order_key> order;             // order_by: one a function
   join_kind join = join_kind::inner;
   std::uint64_t count = 0;                 // take, skip, chunk, window, sample, partition; source_stream: its rows, if known: range, repeat
   std::uint64_t step = 1;                  // window; source_stream with a count: row i is the value that begins `source`, plus i times this

@@ -42,8 +42,8 @@ template <class Derived, class T> class composed {
     name_part(*node, "order_by");
     const std::uint64_t first = scattered(seed + std::uint64_t{0x9e3779b97f4a7c15});
     const auto key = [first](const auto& r) { return scattered(query::cast<std::uint64_t>(r.index) + first); };
-    if constexpr (ir::described_v<T>) add_order<indexed<T>>(*node, key, false, nulls::last);
-    else add_order<indexed<T>>(*node, [key](const indexed<T>& r) { return key(r); }, false, nulls::last);
+    if constexpr (ir::described_v<T>) add_order<indexed<T>>(*node, key, {});
+    else add_order<indexed<T>>(*node, [key](const indexed<T>& r) { return key(r); }, {});
     return without_numbers(finish<indexed<T>>(std::move(node), rows), at, "shuffle");
   }
 

@@ -29,13 +29,12 @@ template <class A, class B> inline constexpr bool sort_arguments<A, B, call_site
     return {};                                                                                                                            \
   }
 
-template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where, detail::order_calls custom) {
+// The next key of a sort.
+template <class T, class F, class... Less> void add_order(logical& n, const F& f, detail::order_key k, Less... less) {
   using K = detail::result_of<F, T>;
+  if constexpr (sizeof...(less) > 0) k.custom = order_of<K>(std::move(less)...);
   n.functions.push_back(detail::make_map<T, K>("key", f));
-  n.order.push_back({.descending = descending, .nulls_first = where == nulls::first, .custom = std::move(custom)});
-}
-template <class T, class F> void add_order(logical& n, const F& f, bool descending, nulls where) {
-  add_order<T>(n, f, descending, where, {});
+  n.order.push_back(std::move(k));
 }
 
 // A query in an order that can be refined: by then_by right behind order_by, or behind words about how and where.
@@ -48,7 +47,7 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
   Ordered& operator=(const Ordered&) = default;
   template <class F> Ordered then_by(F f, nulls where = nulls::last, call_site at = call_site::here()) const {
     if constexpr (detail::is_typed_text<F>) {
-      auto n = std::make_shared<logical>(*order_);
+      auto n = detail::copy_of(*order_);
       detail::add_text_order(*n, detail::text_of(f), where == nulls::first, "then_by", at);
       return Ordered(std::move(n), this->run_settings());
     } else if constexpr (!check::then_by::sort_key<F, T>()) return *this;
@@ -86,11 +85,9 @@ template <class T> class Ordered : public Query<T, cpu::rows<T>> {
   Ordered(const rows& q) : rows(q), order_(q.to_pipe().node) {}  // NOLINT: of the same order, marked
   template <class F, class... Less>
   Ordered refined(const char* verb, const F& f, bool descending, nulls where, call_site at, Less... less) const {
-    auto n = std::make_shared<logical>(*order_);
-    add_order<T>(*n, f, descending, where, order_of<detail::result_of<F, T>>(std::move(less))...);
-    n->order.back().verb = verb;
-    n->order.back().where = at;
-    auto s = detail::with_captured(this->run_settings(), *n);
+    auto n = detail::copy_of(*order_);
+    add_order<T>(*n, f, {.descending = descending, .nulls_first = where == nulls::first, .verb = verb, .where = at}, std::move(less)...);
+    auto s = detail::with_captured(this->run_settings(), *n, n->functions.size() - 1);
     return Ordered(std::move(n), std::move(s));
   }
   std::shared_ptr<const logical> order_;
@@ -191,7 +188,7 @@ template <class Derived, class T> class ordering {
     } else {
       auto n = new_node<T>(detail::verb::order_by, label, at, self());
       if constexpr (std::is_same_v<Check, check::top>) name_part(*n, "order_by_descending");
-      add_order<T>(*n, f, descending, where, order_of<detail::result_of<F, T>>(std::move(less))...);
+      add_order<T>(*n, f, {.descending = descending, .nulls_first = where == nulls::first}, std::move(less)...);
       auto s = detail::with_captured(self().run_settings(), *n);
       return Ordered<T>(std::move(n), std::move(s));
     }

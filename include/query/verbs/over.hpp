@@ -264,8 +264,8 @@ template <class Q, class T, class Key, class... Order> class Over {
     auto node = new_node<indexed<Out>>(detail::verb::order_by, label_, at_, results);
     name_part(*node, "order_by");
     if constexpr (ir::described_v<Out>)
-      add_order<indexed<Out>>(*node, [](const auto& r) { return r.index; }, false, nulls::last);
-    else add_order<indexed<Out>>(*node, [](const indexed<Out>& r) { return r.index; }, false, nulls::last);
+      add_order<indexed<Out>>(*node, [](const auto& r) { return r.index; }, {});
+    else add_order<indexed<Out>>(*node, [](const indexed<Out>& r) { return r.index; }, {});
     return finish<indexed<Out>>(std::move(node), results);
   }
 

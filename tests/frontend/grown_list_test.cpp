@@ -1,0 +1,87 @@
+// Lists whose copies share their elements.
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <query/detail/grown_list.hpp>
+
+namespace {
+
+using list = query::detail::grown_list<std::string>;
+using strings = std::vector<std::string>;
+
+strings all_of(const list& l) { return {l.begin(), l.end()}; }
+
+TEST(grown_list, copies_keep_what_they_had) {
+  const list none;
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(none.begin(), none.end());
+  list a = none;
+  a.push_back("a");
+  list b = a;
+  b.push_back("b");
+  list c = b;
+  c.push_back("c");
+  EXPECT_EQ(all_of(a), (strings{"a"}));
+  EXPECT_EQ(all_of(b), (strings{"a", "b"}));
+  EXPECT_EQ(all_of(c), (strings{"a", "b", "c"}));
+  EXPECT_EQ(c.front() + c[1] + c.back(), "abc");
+  EXPECT_EQ(c.at(2), "c");
+  EXPECT_THROW(b.at(2), std::out_of_range);
+}
+
+TEST(grown_list, copies_grow_apart) {
+  list a{"x", "y"};
+  list b = a, c = a;
+  b.push_back("b");
+  c.push_back("c");
+  a.push_back("a");
+  EXPECT_EQ(all_of(a), (strings{"x", "y", "a"}));
+  EXPECT_EQ(all_of(b), (strings{"x", "y", "b"}));
+  EXPECT_EQ(all_of(c), (strings{"x", "y", "c"}));
+  c.clear();
+  EXPECT_TRUE(c.empty());
+  c.push_back("z");
+  EXPECT_EQ(all_of(c), (strings{"z"}));
+  EXPECT_EQ(all_of(b), (strings{"x", "y", "b"}));
+}
+
+// Each copy has one element more than the one before, and lives: few elements are copied.
+TEST(grown_list, a_chain_of_copies_copies_few_elements) {
+  struct counted {
+    explicit counted(int* n) : copies(n) {}
+    counted(const counted& o) : copies(o.copies) { ++*copies; }
+    counted(counted&&) noexcept = default;
+    int* copies;
+  };
+  int copies = 0;
+  std::vector<query::detail::grown_list<counted>> chain(1);
+  for (int i = 0; i < 1000; ++i) {
+    auto next = chain.back();
+    next.push_back(counted(&copies));
+    chain.push_back(std::move(next));
+  }
+  EXPECT_EQ(chain.back().size(), 1000u);
+  EXPECT_LT(copies, 2048);
+}
+
+TEST(grown_list, elements_end_with_the_last_copy) {
+  const auto counted = std::make_shared<int>(7);
+  {
+    query::detail::grown_list<std::shared_ptr<int>> a;
+    a.push_back(counted);
+    auto b = a;
+    b.push_back(counted);
+    EXPECT_EQ(counted.use_count(), 4);
+    const std::shared_ptr<const void> held = b.take();
+    EXPECT_TRUE(b.empty());
+    a.clear();
+    EXPECT_EQ(counted.use_count(), 3);
+  }
+  EXPECT_EQ(counted.use_count(), 1);
+}
+
+}  // namespace
