@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include <query/detail/check.hpp>
 #include <query/detail/group_recorder.hpp>
 #include <query/detail/group_trace.hpp>
+#include <query/detail/list_copy.hpp>
 #include <query/detail/own_keys.hpp>
 #include <query/detail/sketch_aggregates.hpp>
 
@@ -27,6 +29,12 @@ template <class K, class T> class Group {
  public:
   Group() = default;
   Group(K k, std::vector<T> rows) : key_(std::move(k)), rows_(std::move(rows)) {}
+  // In a query, copies look at its limits: a group may have all rows.
+  Group(const Group& o) : key_(o.key_), rows_(copy_of(o.rows_)) {}
+  Group(Group&&) = default;
+  Group& operator=(const Group& o) { return *this = Group(o); }
+  Group& operator=(Group&&) = default;
+  ~Group() = default;
   // By reference; of a group that ends with the statement, by value.
   const K& key() const& { return key_; }
   K key() && { return std::move(key_); }
@@ -210,6 +218,11 @@ template <class K, class T> class Group {
     });
     return a.template value<T>(key_, s);
   }
+  static std::vector<T> copy_of(const std::vector<T>& rows) {
+    if constexpr (std::is_same_v<T, bool>) return rows;
+    else return detail::copied_list<std::vector<T>>(std::span<const T>(rows));
+  }
+
   K key_{};
   std::vector<T> rows_;
 };

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <query/detail/stop.hpp>
+
 #include "cpu_engine/aggregate_column.hpp"
 #include "cpu_engine/distinct_spill.hpp"
 #include "cpu_engine/grouper.hpp"
@@ -54,18 +56,21 @@ class distinct_column final : public aggregate_column {
   void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
     auto& o = static_cast<distinct_column&>(from);
     if (spill_ && spill_->begun()) return o.give_away();
+    const detail::stop_point stop;
     for (std::size_t i = 0; i < of.n; ++i) {
-      const group& more = o.groups_[of[i]];
-      words_.clear();
-      for (std::uint32_t pair = more.last; pair != no_id; pair = o.before_[pair]) words_.push_back(o.pairs_.word(pair).high);
-      if (o.values_) {
-        rows_.assign(words_.begin(), words_.end());
-        key_part known = o.values_->stored()[0];
-        known.select = rows_.data();
-        encode(known, rows_.size());
-      }
       const std::size_t to = groups ? groups[i] : 0;
-      add(words_.size(), [to](std::size_t) { return to; });
+      for (std::uint32_t pair = o.groups_[of[i]].last; pair != no_id;) {
+        stop.check();
+        words_.clear();
+        for (; pair != no_id && words_.size() < batch_rows; pair = o.before_[pair]) words_.push_back(o.pairs_.word(pair).high);
+        if (o.values_) {
+          rows_.assign(words_.begin(), words_.end());
+          key_part known = o.values_->stored()[0];
+          known.select = rows_.data();
+          encode(known, rows_.size());
+        }
+        add(words_.size(), [to](std::size_t) { return to; });
+      }
     }
   }
   void result(std::size_t first, std::size_t n, void* out, collections) override {

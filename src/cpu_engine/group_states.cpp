@@ -34,7 +34,7 @@ class compiled_states final : public group_states {
   compiled_states(const compiled_states&) = delete;
   compiled_states& operator=(const compiled_states&) = delete;
   ~compiled_states() override {
-    if (own_memory_ && n_ > detail::discarded_rows && std::uncaught_exceptions() > 0) leave();
+    if (own_memory_ && n_ > 0 && std::uncaught_exceptions() > 0) leave();  // one may hold all rows
     compiled_states::clear();
   }
 

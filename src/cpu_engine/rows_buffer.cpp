@@ -12,6 +12,7 @@
 #include <query/detail/stop.hpp>
 
 #include "runtime/leftover_rows.hpp"
+#include "runtime/long_lists.hpp"
 
 namespace query::cpu {
 
@@ -29,7 +30,7 @@ void copy_rows(const ir::type* t, void* to, const void* from, std::size_t n) {
     std::memcpy(to, from, n * t->size);
   } else {
     if (!t->life.copy) cannot_copy(t);
-    t->life.copy(to, from, n);
+    runtime::copy_rows_with_lists(*t, to, from, n);
   }
 }
 void move_rows(const ir::type* t, void* to, void* from, std::size_t n) {
@@ -39,7 +40,7 @@ void move_rows(const ir::type* t, void* to, void* from, std::size_t n) {
   else copy_rows(t, to, from, n);
 }
 void destroy_rows(const ir::type* t, void* at, std::size_t n) {
-  if (!t->trivial && n && t->life.destroy) t->life.destroy(at, n);
+  if (!t->trivial && n && t->life.destroy) runtime::destroy_rows_with_lists(*t, at, n);
 }
 void relocate_rows(const ir::type* t, void* to, void* from, std::size_t n) {
   move_rows(t, to, from, n);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <query/detail/aggregate_kinds.hpp>
+#include <query/detail/stop.hpp>
 #include <query/lookup.hpp>
 
 #include "cpu_engine/grouper.hpp"
@@ -17,15 +18,19 @@ namespace query::agg {
 
 namespace {
 
+constexpr std::size_t values_a_look = 1 << 14;  // a group may have all rows
+
 // Puts those that pass in front, and returns how many they are. Without a branch on a value: half of them would be mispredicted.
 template <class Test> std::size_t put_in_front(double* values, std::size_t n, const Test& passes) {
   std::size_t front = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double v = values[i];
-    values[i] = values[front];
-    values[front] = v;
-    front += passes(v);
-  }
+  detail::in_runs<values_a_look>(0, n, [&](std::size_t i, std::size_t end) {
+    for (; i < end; ++i) {
+      const double v = values[i];
+      values[i] = values[front];
+      values[front] = v;
+      front += passes(v);
+    }
+  });
   return front;
 }
 
@@ -59,7 +64,9 @@ double quantile_of(double* values, std::size_t n, double q) {
   const double part = rank - static_cast<double>(below);
   // NaNs last, as everywhere.
   std::size_t nans = 0;
-  for (std::size_t i = 0; i < n; ++i) nans += values[i] != values[i];
+  detail::in_runs<values_a_look>(0, n, [&](std::size_t i, std::size_t end) {
+    for (; i < end; ++i) nans += values[i] != values[i];
+  });
   const std::size_t numbers = nans ? put_in_front(values, n, [](double v) { return v == v; }) : n;
   if (below < numbers) select_nth(values, below, numbers);
   const double low = values[below];
@@ -100,7 +107,9 @@ void value_set::merge(const value_set& o) {
     return;
   }
   std::uint32_t ids[1024];
+  const detail::stop_point stop;
   for (std::size_t from = 0; from < o.impl_->groups.size(); from += 1024) {
+    stop.check();
     const std::size_t n = std::min<std::size_t>(1024, o.impl_->groups.size() - from);
     impl_->groups.find_or_insert(static_cast<const std::byte*>(o.impl_->groups.keys()) + from * type_->size, n, ids);
   }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include <query/detail/stop.hpp>
+
 namespace query::cpu {
 
 namespace {
@@ -163,6 +165,8 @@ bool owns_heap(const ir::type& t) {
 }
 
 namespace {
+constexpr std::size_t elements_a_look = 4096;  // a list may hold all rows of a query
+
 // A block of the heap: glibc's has a word before it, is a multiple of 16 long, and at least 32.
 std::size_t block_bytes(std::size_t bytes) {
   constexpr std::size_t step = 16, word = sizeof(void*), least = 32;
@@ -198,7 +202,13 @@ std::size_t heap_bytes(const ir::type& t, const void* first, std::size_t n, std:
       if (!t.get.size) return 0;
       for (std::size_t i = 0; i < n; ++i, at += stride) {
         const std::size_t elements = t.get.size(at);
-        if (elements) bytes += block_bytes(elements * t.element->size) + heap_bytes(*t.element, t.get.data(at), elements);
+        if (!elements) continue;
+        bytes += block_bytes(elements * t.element->size);
+        if (t.element->trivial) continue;
+        const auto* const values = static_cast<const std::byte*>(t.get.data(at));
+        detail::in_runs<elements_a_look>(0, elements, [&](std::size_t from, std::size_t end) {
+          bytes += heap_bytes(*t.element, values + from * t.element->size, end - from);
+        });
       }
       return bytes;
     default: return 0;

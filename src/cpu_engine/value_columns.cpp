@@ -1,6 +1,11 @@
 // Aggregates whose state holds values of a type that is known at run time: first, last, collect, arg_min, arg_max, min and max of strings.
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <deque>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <query/detail/aggregate_kinds.hpp>
 #include <query/detail/failure.hpp>
@@ -31,12 +36,6 @@ void assign(const ir::type* t, void* to, const void* from) {
     std::memcpy(to, from, t->size);
   else
     t->life.copy_assign(to, from);
-}
-
-// The same of a value that nobody wants any more; none is destroyed meanwhile.
-void hand_over(const ir::type* t, void* to, void* from) {
-  if (t->k == ir::kind::string) static_cast<std::string*>(to)->swap(*static_cast<std::string*>(from));
-  else assign(t, to, from);
 }
 
 void keep(value_slots& in, std::size_t g, const void* value, bool owned) {
@@ -158,29 +157,33 @@ class best_column final : public aggregate_column {
   value_slots values_, rows_;
 };
 
-// The values of all groups side by side, and each group's chained.
+// The values of all groups in pages, which never move, and each group's chained.
 class collect_column final : public aggregate_column {
  public:
   collect_column(const aggregate_call& c, runtime::buffer_pool& pool)
-      : call_(c), values_(c.argument->type, pool), after_(pool), groups_(pool) {}
+      : call_(c), pool_(&pool), page_bits_(bits_of_page(c.argument->type->size)), groups_(pool) {}
   void grow_to(std::size_t n) override { groups_.grow_to(n); }
   void update(const aggregate_batch& b) override {
-    after_.grow_to(values_.size() + b.n, none);
-    for (std::size_t i = 0; i < b.n; ++i) chain(b.group(i), values_.size() + i);
-    if (b.owned) values_.take_rows(const_cast<void*>(b.arguments), b.n);
-    else values_.append_rows(b.arguments, b.n);
+    const std::size_t size = call_.argument->type->size;
+    for (std::size_t i = 0; i < b.n;) {
+      page& to = open_page();
+      const std::size_t end = std::min(b.n, i + values_a_page() - to.values.size());
+      for (std::size_t v = i; v < end; ++v) chain(b.group(v));
+      if (b.owned) to.values.take_rows(static_cast<std::byte*>(const_cast<void*>(b.arguments)) + i * size, end - i);
+      else to.values.append_rows(place(b.arguments, i, size), end - i);
+      i = end;
+    }
   }
   void merge(const std::uint32_t* groups, aggregate_column& from, const state_numbers& of, collections) override {
     auto& o = static_cast<collect_column&>(from);
     const detail::stop_point stop;
     std::size_t looked = 0;
     for (std::size_t i = 0; i < of.n; ++i) {
-      const group& more = o.groups_[of[i]];
-      after_.grow_to(values_.size() + more.n, none);
-      for (std::size_t v = more.first; v != none; v = o.after_[v]) {
+      for (std::size_t v = o.groups_[of[i]].first; v != none; v = o.after(v)) {
         if (++looked % detail::calls_a_look == 0) stop.check();
-        chain(groups ? groups[i] : 0, values_.size());
-        values_.take_rows(o.values_.at(v), 1);
+        page& to = open_page();
+        chain(groups ? groups[i] : 0);
+        to.values.take_rows(o.value(v), 1);
       }
     }
   }
@@ -194,32 +197,70 @@ class collect_column final : public aggregate_column {
       t->life.construct(list, 1);
       made.grow(1);
       const group& of = groups_[first + i];
+      if (t->element->k == ir::kind::string) {  // which need not be constructed all at once
+        auto& texts = *static_cast<std::vector<std::string>*>(list);
+        texts.reserve(of.n);
+        for (std::size_t v = of.first; v != none; v = after(v)) {
+          if (++looked % detail::calls_a_look == 0) stop.check();
+          texts.push_back(std::move(*static_cast<std::string*>(value(v))));
+        }
+        continue;
+      }
       auto* to = static_cast<std::byte*>(t->get.resize(list, of.n));
-      for (std::size_t v = of.first; v != none; v = after_[v], to += t->element->size) {
+      for (std::size_t v = of.first; v != none; v = after(v), to += t->element->size) {
         if (++looked % detail::calls_a_look == 0) stop.check();
-        hand_over(t->element, to, values_.at(v));
+        assign(t->element, to, value(v));
       }
     }
     made.release();
   }
-  std::size_t heap_bytes() const override { return values_.heap().bytes() + values_.size() * (values_.type()->size + sizeof(std::size_t)); }
+  std::size_t heap_bytes() const override {
+    const std::size_t open = pages_.empty() ? 0 : pages_.back().values.heap().bytes();
+    return full_heap_ + open + n_ * (call_.argument->type->size + sizeof(std::size_t));
+  }
 
  private:
   static constexpr std::size_t none = ~std::size_t{0};
   struct group {
     std::size_t first = none, last = none, n = 0;  // values
   };
+  struct page {
+    page(const ir::type* t, runtime::buffer_pool& pool) : values(t, pool), after(pool) {}
+    rows_buffer values;
+    state_array<std::size_t> after;  // for each value: the next one of its group
+  };
+  static unsigned bits_of_page(std::size_t value_size) {
+    constexpr std::size_t bytes = std::size_t{1} << 19, least = 16, most = std::size_t{1} << 14;
+    return static_cast<unsigned>(std::bit_width(std::clamp(bytes / value_size, least, most)) - 1);
+  }
 
-  void chain(std::size_t to, std::size_t value) {
+  std::size_t values_a_page() const { return std::size_t{1} << page_bits_; }
+  std::size_t within(std::size_t v) const { return v & (values_a_page() - 1); }
+  void* value(std::size_t v) { return pages_[v >> page_bits_].values.at(within(v)); }
+  std::size_t& after(std::size_t v) { return pages_[v >> page_bits_].after[within(v)]; }
+  // With room for a value. The first one grows with what there is, so that small tables stay small.
+  page& open_page() {
+    if (within(n_) == 0) {
+      if (n_) full_heap_ += pages_.back().values.heap().bytes();
+      pages_.emplace_back(call_.argument->type, *pool_);
+      if (n_) pages_.back().values.reserve(values_a_page());
+    }
+    return pages_.back();
+  }
+  // The value that comes into the open page next.
+  void chain(std::size_t to) {
+    pages_.back().after.grow_to(within(n_) + 1, none);
     group& g = groups_[to];
-    if (g.n++) after_[g.last] = value;
-    else g.first = value;
-    g.last = value;
+    if (g.n++) after(g.last) = n_;
+    else g.first = n_;
+    g.last = n_++;
   }
 
   aggregate_call call_;
-  rows_buffer values_;
-  state_array<std::size_t> after_;  // for each value: the next one of its group
+  runtime::buffer_pool* pool_;
+  unsigned page_bits_;
+  std::size_t n_ = 0, full_heap_ = 0;  // values; what those of full pages own
+  std::deque<page> pages_;
   state_array<group> groups_;
 };
 

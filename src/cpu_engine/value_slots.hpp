@@ -77,8 +77,8 @@ class value_slots {
 
   void empty(std::size_t i) {
     if (!filled_[i]) return;
+    uncount(i);  // which may throw, as it looks at the query's limits
     filled_[i] = false;
-    uncount(i);
     destroy_rows(type_, at(i), 1);
   }
   void fill(std::size_t i) {

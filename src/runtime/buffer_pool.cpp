@@ -15,10 +15,13 @@
 #include <new>
 #include <shared_mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <query/detail/discard.hpp>
 #include <query/errors.hpp>
+
+#include "runtime/unneeded_memory.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define QUERY_ADDRESS_SANITIZER 1
@@ -41,6 +44,7 @@ constexpr std::size_t kib = 1024, mib = 1024 * kib;
 constexpr std::size_t huge_page = 2 * mib;
 constexpr std::size_t smallest_kept = 64 * kib;  // below, the system's allocator is as good
 constexpr std::size_t line = 64;
+constexpr std::size_t kept_unneeded = 32 * mib;  // of what nobody has reused for a while, at most
 constexpr std::size_t share_to_reuse = 8;  // of the limit: evicted beyond what is asked for, as room for buffers that are kept
 
 // Rounds up to one of four sizes an octave, and from 2 MiB on to whole huge pages: at most a quarter is wasted.
@@ -136,10 +140,10 @@ class idle_list {
   std::list<class pool_state*> pools_;
 };
 
-class pool_state : public std::enable_shared_from_this<pool_state> {
+class pool_state final : public memory_keeper, public std::enable_shared_from_this<pool_state> {
  public:
   explicit pool_state(std::size_t limit) : limit_(limit) {}
-  ~pool_state() {
+  ~pool_state() override {
     idle_list::of_process().ends(*this);
     trim(0);
   }
@@ -187,7 +191,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   }
 
   void release(void* at, std::size_t capacity, std::size_t used) noexcept {
-    bool kept = false, rests = false;
+    bool kept = false, rests = false, much = false;
     if (capacity >= smallest_kept) poison(at, capacity, used);
     {
       const std::lock_guard lock(mutex_);
@@ -198,6 +202,10 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
           free_[capacity].push_back(at);
           cached_ += capacity;
           kept = true;
+          if (cached_ > most_unneeded() && !watched_) {
+            much = watched_ = true;
+            least_cached_ = 0;
+          }
         } catch (const std::bad_alloc&) {  // then it is not kept
         }
       }
@@ -205,6 +213,20 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     }
     if (!kept) give_to_system(at, capacity);
     if (rests) idle_list::of_process().rests(*this);
+    if (much) watch();
+  }
+  bool give_back_unneeded() noexcept override {
+    std::unique_lock lock(mutex_);
+    const std::size_t most = most_unneeded(), unneeded = least_cached_ - std::min(least_cached_, most);
+    const std::size_t keep = cached_ - std::min(cached_, unneeded);
+    while (cached_ > keep) {
+      const auto [at, bytes] = take_largest();
+      lock.unlock();
+      give_to_system(at, bytes);
+      lock.lock();
+    }
+    least_cached_ = cached_;
+    return watched_ = cached_ > most;
   }
   // What it keeps, unless it is in use again.
   void trim_if_idle() noexcept {
@@ -342,6 +364,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
     found->second.pop_back();
     if (found->second.empty()) free_.erase(found);
     cached_ -= capacity;
+    least_cached_ = std::min(least_cached_, cached_);
     used_ += capacity;
     return at;
   }
@@ -349,11 +372,29 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   void tell_used() { used_now_.store(used_, std::memory_order_relaxed); }
   void trim_locked(std::size_t keep) noexcept {
     while (cached_ > keep) {
-      const auto largest = std::prev(free_.end());
-      give_to_system(largest->second.back(), largest->first);
-      cached_ -= largest->first;
-      largest->second.pop_back();
-      if (largest->second.empty()) free_.erase(largest);
+      const auto [at, bytes] = take_largest();
+      give_to_system(at, bytes);
+    }
+  }
+  // Of those that are kept.
+  std::pair<void*, std::size_t> take_largest() noexcept {
+    const auto largest = std::prev(free_.end());
+    const std::pair<void*, std::size_t> taken(largest->second.back(), largest->first);
+    cached_ -= largest->first;
+    least_cached_ = std::min(least_cached_, cached_);
+    largest->second.pop_back();
+    if (largest->second.empty()) free_.erase(largest);
+    return taken;
+  }
+
+  std::size_t most_unneeded() const { return limit_ == 0 ? kept_unneeded : std::min(kept_unneeded, limit_ / share_to_reuse); }
+  void watch() noexcept {
+    try {
+      unneeded_memory::of_process().watch(weak_from_this());
+    } catch (const std::exception&) {  // then nobody gives it back later
+      const std::lock_guard lock(mutex_);
+      watched_ = false;
+      trim_locked(most_unneeded());
     }
   }
 
@@ -368,6 +409,8 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<void*>> free_;
   std::size_t used_ = 0, peak_ = 0, cached_ = 0;
+  std::size_t least_cached_ = 0;  // since unneeded_memory looked
+  bool watched_ = false;          // it will look again
   std::atomic<std::size_t> used_now_{0}, recent_peak_{0};  // for who follows runs
   std::atomic<int> followed_{0};
   bool closed_ = false;

@@ -20,6 +20,7 @@
 #include "planner/machine_graph.hpp"
 #include "planner/trace_memo.hpp"
 #include "runtime/execution.hpp"
+#include "runtime/long_lists.hpp"
 #include "runtime/planned_query.hpp"
 #include "runtime/progress.hpp"
 #include "runtime/run_history.hpp"
@@ -207,10 +208,10 @@ void run_single(const pipe& p, const settings& s, void* to) {
   execution e(p, s, "value", planner::reading::whole);
   const table t = e.read([&] { return e.session->cpu->collect(e.graph->result, e.graph->captures, e.context); });
   e.gave(t.n);
-  e.finished();
   if (t.n != 1) throw internal_error("query: a value's query gave " + std::to_string(t.n) + " rows");
   if (t.type->trivial) std::memcpy(to, t.rows, t.type->size);
-  else t.type->life.copy(to, t.rows, 1);
+  else e.placed([&] { runtime::copy_rows_with_lists(*t.type, to, t.rows, 1); });
+  e.finished();
 }
 
 namespace {

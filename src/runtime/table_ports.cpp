@@ -1,14 +1,20 @@
 #include "runtime/table_ports.hpp"
 
+#include <query/detail/stop.hpp>
+
+#include "runtime/long_lists.hpp"
+
 namespace query::runtime {
 
 namespace {
+constexpr std::size_t rows_a_look = 1024;
+
 struct owned_rows {
   const ir::type* type;
   buffer memory;
   std::size_t n = 0;
   ~owned_rows() {
-    if (!type->trivial && n) type->life.destroy(memory.data(), n);
+    if (!type->trivial && n) destroy_rows_with_lists(*type, memory.data(), n);
   }
 };
 }  // namespace
@@ -29,10 +35,13 @@ vertex_rows table_output::take() && {
   all->memory = pool_->allocate(buffer_pool::checked_bytes(rows_ ? rows_ : 1, row_->size));
   for (const block& b : blocks_) {
     if (!b.rows.n) continue;
-    void* to = all->memory.as<std::byte>() + all->n * row_->size;
-    if (row_->trivial) std::memcpy(to, b.rows.rows, b.rows.n * row_->size);
-    else row_->life.copy(to, b.rows.rows, b.rows.n);
-    all->n += b.rows.n;
+    detail::in_runs<rows_a_look>(0, b.rows.n, [&](std::size_t i, std::size_t end) {
+      void* to = all->memory.as<std::byte>() + all->n * row_->size;
+      const auto* const from = static_cast<const std::byte*>(b.rows.rows) + i * row_->size;
+      if (row_->trivial) std::memcpy(to, from, (end - i) * row_->size);
+      else copy_rows_with_lists(*row_, to, from, end - i);
+      all->n += end - i;
+    });
   }
   t.rows = all->memory.data();
   t.n = all->n;

@@ -47,10 +47,10 @@ QUERY_RECORD(Two, a, b);
 
 #ifdef QUERY_TEST_SANITIZED
 constexpr double bound = 10, bound_on_the_clock = 20;  // seconds
-constexpr std::int64_t numbers_there = 100'000, rows_there = 30'000;
+constexpr std::int64_t numbers_there = 100'000, rows_there = 30'000, strings_there = 50'000;
 #else
 constexpr double bound = 0.05, bound_on_the_clock = 5;
-constexpr std::int64_t numbers_there = 400'000, rows_there = 80'000;
+constexpr std::int64_t numbers_there = 400'000, rows_there = 80'000, strings_there = 800'000;
 #endif
 
 std::uint64_t scattered(std::int64_t i) { return static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u >> 20; }
@@ -70,6 +70,19 @@ const std::vector<Sold>& rows() {
       r.push_back({i, k, static_cast<double>(k) / 7, "a name that is longer than what a string holds in itself " + std::to_string(k)});
     }
     return r;
+  }();
+  return v;
+}
+
+// So many that one group of all takes long to copy and to destroy.
+const std::vector<std::string>& strings() {
+  static const std::vector<std::string> v = [] {
+    std::vector<std::string> all;
+    for (std::int64_t i = 0; i < strings_there; ++i) {
+      const std::string number = std::to_string(scattered(i) % 1'000'000);
+      all.push_back("a string of forty characters, with " + std::string(6 - number.size(), '0') + number);
+    }
+    return all;
   }();
   return v;
 }
@@ -153,6 +166,7 @@ constexpr auto itself = [](const auto& x) { return x; };
   })
 #define NUMBERS source(e, numbers()).timeout(t)
 #define ROWS source(e, rows()).timeout(t)
+#define STRINGS source(e, strings()).timeout(t)
 // Not accelerated: rows that own memory come from a stream to the CPU, whatever was asked for.
 #define GENERATED                                                            \
   query::generate([i = std::size_t{0}]() mutable {                           \
@@ -309,6 +323,34 @@ CONFORMS(lateness, of_groups_and_sets, "timeout", "group_by", "group_by.groups",
   LATE("union_with_by", ROWS.union_with_by(source(e, rows()), name).to_vector());
   LATE("intersect_by", ROWS.intersect_by(source(e, rows()), name).to_vector());
   LATE("except_by", ROWS.except_by(source(e, rows()).take(1000), name).to_vector());
+}
+
+// Few groups, or one, with lists of strings.
+CONFORMS(lateness, of_huge_groups, "timeout", "group_by", "group_by.groups", "group_by.elements", "reduce", "to_lookup", "to_map",
+         "group_join", "select_many", "chunk", "apply_all") {
+  const auto length = [](const auto& s) { return s.size(); };
+  const auto last = [](const auto& s) { return s.ends_with("7"); };
+  LATE("groups, huge", STRINGS.group_by(length).groups().to_vector());
+  LATE("groups, two huge ones", STRINGS.group_by(last).groups().to_vector());
+  LATE("groups, huge, counted", STRINGS.group_by(length).groups().count());
+  LATE("groups, huge, opaque", STRINGS.group_by(length).select([](const query::Group<std::size_t, std::string>& g) {
+                                        return g.size();
+                                      }).to_vector());
+  LATE("elements, huge", STRINGS.group_by(length).elements(itself).to_vector());
+  LATE("collect, huge groups", STRINGS.group_by(last).select([](auto g) { return std::pair(g.key(), g.collect()); }).to_vector());
+  LATE("collect, all rows", STRINGS.reduce([](auto g) { return g.collect(); }));
+  LATE("median of a huge group", STRINGS.group_by(length).select([=](auto g) { return g.median(length); }).to_vector());
+  LATE("count_distinct, huge", STRINGS.group_by(length).select([](auto g) { return g.count_distinct(itself); }).to_vector());
+  LATE("to_lookup, huge", STRINGS.to_lookup(length));
+  LATE("to_map, huge values", STRINGS.group_by(last).groups().to_map([](const auto& g) { return g.key(); }));
+  const std::vector<std::size_t> lengths{strings().front().size()};
+  const auto matches = [](std::size_t, const std::vector<std::string>& s) { return s; };
+  LATE("group_join, huge", source(e, lengths).timeout(t).group_join(STRINGS, itself, length, matches).to_vector());
+  const std::vector<std::vector<std::string>> lists(1, strings());
+  LATE("select_many, a huge list", source(e, lists).timeout(t).select_many([](const auto& list) { return list; }).to_vector());
+  LATE("chunk, huge, counted", STRINGS.chunk(strings_there).count());
+  const auto first = [](std::span<const std::string> r) { return std::vector<std::string>(r.begin(), r.begin() + 1); };
+  LATE("apply_all, huge", STRINGS.apply_all(first).to_vector());
 }
 
 CONFORMS(lateness, of_joins, "timeout", "join", "left_join", "right_join", "full_join", "group_join", "semi_join", "anti_join",

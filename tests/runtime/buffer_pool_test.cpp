@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include <query/errors.hpp>
+
+#include "runtime/unneeded_memory.hpp"
 
 namespace query::runtime {
 namespace {
@@ -161,6 +164,36 @@ TEST(buffer_pool, keeps_memory_in_the_few_that_were_used_last) {
     if (p != pools.front()) p->allocate(4 * mib);
   EXPECT_GE(pools.front()->cached(), 4 * mib);
   pools.clear();
+}
+
+// The memory of a query that needed much, in a session that does nothing more, or only small queries.
+TEST(buffer_pool, gives_back_what_has_not_been_needed_for_a_while) {
+  constexpr std::size_t kept = 32 * mib;
+  buffer_pool idle, limited(80 * mib), busy;
+  for (buffer_pool* p : {&idle, &limited, &busy}) {
+    const buffer large = p->allocate(40 * mib), small = p->allocate(20 * mib);
+    EXPECT_GE(p->used(), 60 * mib);
+  }
+  EXPECT_GE(idle.cached(), 60 * mib);  // whoever comes at once gets it
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto much = [&] { return idle.cached() > kept || busy.cached() > kept || limited.cached() > 10 * mib; };
+  while (much() && std::chrono::steady_clock::now() < end) {
+    busy.allocate(mib);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_LE(idle.cached(), kept);
+  EXPECT_LE(busy.cached(), kept);
+  EXPECT_LE(limited.cached(), 10 * mib);  // an eighth of the limit
+}
+TEST(buffer_pool, keeps_what_is_needed_again_and_again) {
+  buffer_pool pool;
+  const void* const first = pool.allocate(100 * mib).data();
+  const auto end = std::chrono::steady_clock::now() + 3 * unneeded_memory::a_while;
+  std::size_t other = 0;
+  for (; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(20)))
+    other += pool.allocate(100 * mib).data() != first;
+  EXPECT_EQ(other, 0u);
+  EXPECT_GE(pool.cached(), 100 * mib);
 }
 
 TEST(charge, counts_in_used_and_in_the_limit) {

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include <query/cpu/fold_loops.hpp>
+#include <query/detail/list_copy.hpp>
 #include <query/detail/plan.hpp>
 
 namespace query::cpu {
@@ -37,7 +40,10 @@ template <class T> class batch {
   void grow(std::size_t k) { n_ += k; }
   bool full() const { return n_ == most; }
   void clear() {
-    if constexpr (!std::is_trivially_destructible_v<T>) std::destroy_n(rows_, n_);
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      if (std::uncaught_exceptions() > 0) detail::destroy_or_discard(rows_, n_);
+      else std::destroy_n(rows_, n_);
+    }
     n_ = 0;
   }
   void flush(detail::batch_sink& to) {
@@ -89,7 +95,10 @@ template <class Chain> struct segment_loops {
     } else {
       detail::in_runs(0, v.n, [&](std::size_t i, std::size_t j) QUERY_INLINE {
         chain.scan(v, i, j, [&](auto&& r, std::uint64_t) {
-          ::new (static_cast<void*>(given.end())) T(detail::as_stored<T>(static_cast<decltype(r)>(r)));
+          if constexpr (std::is_same_v<decltype(r), const T&> && detail::holds_lists<T>())
+            ::new (static_cast<void*>(given.end())) T(detail::copied_row<T>(r));
+          else
+            ::new (static_cast<void*>(given.end())) T(detail::as_stored<T>(static_cast<decltype(r)>(r)));
           given.grow(1);
           if (given.full()) given.flush(to);
         });

@@ -7,9 +7,11 @@
 
 #include <cstddef>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include <query/detail/call.hpp>
+#include <query/detail/list_copy.hpp>
 #include <query/detail/plan.hpp>
 #include <query/detail/stop.hpp>
 
@@ -145,7 +147,10 @@ template <class Up, class F> struct select_many : link<Up> {
     std::size_t given = 0;
     this->up.scan(v, i, j, [&](auto&& r, std::uint64_t at) QUERY_INLINE {
       auto&& seen = seen_by<F>(r);
-      for (auto&& x : call(g, seen)) {
+      auto&& range = call(g, seen);
+      constexpr bool goes = std::is_same_v<decltype(call(g, seen)), inner> && ir::is_list_v<inner>;
+      [[maybe_unused]] const std::conditional_t<goes, detail::let_go<inner>, detail::nothing_to_let_go> gone(range);
+      for (auto&& x : range) {
         s(x, at);
         if (++given % detail::calls_a_look == 0) stop.check();
       }

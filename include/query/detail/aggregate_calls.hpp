@@ -5,6 +5,7 @@
 #include <new>
 
 #include <query/detail/aggregate_kinds.hpp>
+#include <query/detail/discard.hpp>
 #include <query/detail/plan.hpp>
 #include <query/detail/stop.hpp>
 
@@ -62,9 +63,16 @@ template <class A, class K, class T> struct aggregate_loops {
   static void finish(const void* self, const void* keys, void* states, std::size_t n, void* out) {
     const A& a = *static_cast<const A*>(self);
     using Out = value_of<A, K, T>;
-    detail::made_so_far<Out> made(static_cast<Out*>(out));
-    for (std::size_t i = 0; i < n; ++i) made.add(i, a.template value<T>(static_cast<const K*>(keys)[i], static_cast<S*>(states)[i]));
-    made.keep();
+    auto* const to = static_cast<Out*>(out);
+    std::size_t i = 0;
+    try {
+      for (; i < n; ++i)
+        ::new (static_cast<void*>(to + i))
+            Out(detail::as_stored<Out>(a.template value<T>(static_cast<const K*>(keys)[i], static_cast<S*>(states)[i])));
+    } catch (...) {
+      detail::destroy_or_discard(to, i);
+      throw;
+    }
   }
 };
 // Record: F -> A, called at every execution, so that captures by reference are read anew.

@@ -19,6 +19,7 @@
 #include <query/cpu/fold_loops.hpp>
 #include <query/detail/call.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/growing_list.hpp>
 #include <query/detail/moments.hpp>
 
 namespace query::agg {
@@ -397,12 +398,10 @@ template <bool All, class F> struct decided : of_values<F> {
 template <class F> struct collect : expression {
   static constexpr const char* name = "collect";
   F f;
-  template <class T> using state = std::vector<given<F, T>>;
+  template <class T> using state = detail::growing_list<given<F, T>>;
   template <class S, class T> void step(S& s, const T& t) const { s.emplace_back(detail::as_stored<given<F, T>>(call(f, seen_by<F>(t)))); }
-  template <class S> static void merge(S& a, S& b) {
-    a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
-  }
-  template <class T, class K, class S> auto value(const K&, S& s) const { return std::move(s); }
+  template <class S> static void merge(S& a, S& b) { a.append(b); }
+  template <class T, class K, class S> auto value(const K&, S& s) const { return s.take(); }
 };
 
 // Out of line, for any order (src/cpu_engine/quantile.cpp): the value at rank q * (n - 1), interpolated linearly.

@@ -11,6 +11,7 @@
 #include <new>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <query/detail/type.hpp>
 
@@ -23,6 +24,10 @@ inline constexpr std::size_t discarded_rows = 64;
 template <class T> constexpr bool owns_memory() {
   if constexpr (std::is_trivially_destructible_v<T>) return false;
   else if constexpr (requires { typename T::query_part_types; }) return ir::described_v<typename T::query_part_types>;
+  else if constexpr (ir::is_tuple_v<T>)  // states of several aggregates, some of which are nothing
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return ((std::is_trivially_destructible_v<std::tuple_element_t<I, T>> || owns_memory<std::tuple_element_t<I, T>>()) && ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>{});
   else return ir::described_v<T>;
 }
 template <class T> inline constexpr bool owns_memory_v = owns_memory<T>();
@@ -30,7 +35,7 @@ template <class T> inline constexpr bool owns_memory_v = owns_memory<T>();
 // A single row may hold millions of others.
 template <class T> constexpr bool holds_lists() {
   if constexpr (ir::is_list_v<T>) return true;
-  else if constexpr (requires { typename T::query_part_types; }) return holds_lists<typename T::query_part_types>();
+  else if constexpr (requires { typename T::query_part_types; }) return true;  // a group
   else if constexpr (record<T>) return holds_lists<typename meta<T>::types>();
   else if constexpr (ir::is_tuple_v<T>)
     return []<std::size_t... I>(std::index_sequence<I...>) {
@@ -45,6 +50,17 @@ template <class T> constexpr bool holds_lists() {
 void discard(std::shared_ptr<void> rows) noexcept;
 // Waits until all of that is gone.
 void wait_for_discarded();
+
+// Rows that have come alive in raw memory, of a query that stops.
+template <class T> void destroy_or_discard(T* rows, std::size_t n) noexcept {
+  if constexpr (owns_memory_v<T> && holds_lists<T>()) {
+    try {
+      if (n) discard(std::make_shared<std::vector<T>>(std::make_move_iterator(rows), std::make_move_iterator(rows + n)));
+    } catch (const std::bad_alloc&) {  // then they are destroyed here
+    }
+  }
+  std::destroy_n(rows, n);
+}
 
 template <class C, class T = typename C::value_type> class discarded_if_stopped {
  public:

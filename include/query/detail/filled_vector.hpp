@@ -35,8 +35,8 @@ template <class T> class filled_vector {
       rows_.insert(rows_.end(), r, r + b.n);
     } else if (b.owned) {
       for (std::size_t i = 0; i < b.n; ++i) rows_.push_back(std::move(r[i]));
-    } else if constexpr (ir::is_list_v<T>) {
-      for (std::size_t i = 0; i < b.n; ++i) rows_.push_back(copied_list<T>(std::span<const typename T::value_type>(r[i])));
+    } else if constexpr (holds_lists<T>()) {
+      for (std::size_t i = 0; i < b.n; ++i) rows_.push_back(copied_row<T>(r[i]));
     } else {
       rows_.insert(rows_.end(), static_cast<const T*>(r), static_cast<const T*>(r) + b.n);
     }

@@ -3,6 +3,7 @@
 
 #include <query/aggregates.hpp>
 #include <query/detail/discard.hpp>
+#include <query/detail/growing_list.hpp>
 #include <query/group.hpp>
 #include <query/lookup.hpp>
 #include <query/verbs/breaker.hpp>
@@ -69,15 +70,23 @@ template <class... A> struct key_and {
 // The rows of a group as a value that a function of Group takes.
 template <class K, class T, class F> struct with_rows : expression {
   F f;
-  template <class> using state = std::vector<T>;
-  template <class S> void step(S& s, const T& t) const { s.push_back(t); }
-  template <class S> static void merge(S& a, S& b) {
-    a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
-  }
+  template <class> using state = detail::growing_list<T>;
+  template <class S> void step(S& s, const T& t) const { s.emplace_back(t); }
+  template <class S> static void merge(S& a, S& b) { a.append(b); }
   template <class, class S> auto value(const K& k, S& s) const {
     using R = detail::stored_t<std::invoke_result_t<const F&, Group<K, T>>>;
-    return R(detail::as_stored<R>(f(Group<K, T>(k, std::move(s)))));  // what refers to the group is stored while it lives
+    held made{Group<K, T>(k, s.take())};
+    return R(detail::as_stored<R>(f(std::move(made.group))));  // what refers to the group is stored while it lives
   }
+
+ private:
+  struct held {
+    Group<K, T> group;
+    ~held() {
+      std::vector<T> rows = std::move(group).rows();
+      const detail::let_go gone(rows);
+    }
+  };
 };
 template <class K, class T, class F> with_rows<K, T, F> rows_of(const F& f) { return {{}, f}; }
 template <class K, class T> struct whole_group {
@@ -87,14 +96,12 @@ template <class K, class T> struct whole_group {
 template <class K, class T, class F> struct with_elements : expression {
   F f;
   using element = detail::result_of<F, T>;
-  template <class> using state = std::vector<element>;
+  template <class> using state = detail::growing_list<element>;
   template <class S> void step(S& s, const T& t) const {
-    s.push_back(detail::as_stored<element>(detail::call(f, detail::seen_by<F>(t))));
+    s.emplace_back(detail::as_stored<element>(detail::call(f, detail::seen_by<F>(t))));
   }
-  template <class S> static void merge(S& a, S& b) {
-    a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
-  }
-  template <class, class S> auto value(const K& k, S& s) const { return Group<K, element>(k, std::move(s)); }
+  template <class S> static void merge(S& a, S& b) { a.append(b); }
+  template <class, class S> auto value(const K& k, S& s) const { return Group<K, element>(k, s.take()); }
 };
 template <class K, class T, class F> with_elements<K, T, F> elements_of(const F& f) { return {{}, f}; }
 template <class K, class T, class F> ir::traced trace_elements(const void* f) {

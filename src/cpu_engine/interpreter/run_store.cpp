@@ -5,6 +5,8 @@
 #include <cpu_engine/interpreter/instructions.hpp>
 #include <query/detail/failure.hpp>
 
+#include "runtime/long_lists.hpp"
+
 namespace query::interpreter {
 namespace {
 
@@ -53,7 +55,7 @@ void assign_object(const ir::type* t, std::byte* to, const std::byte* from) {
   if (t->trivial) {
     std::memcpy(to, from, t->size);
   } else if (t->life.copy_assign) {
-    t->life.copy_assign(to, from);
+    runtime::assign_with_lists(*t, to, from);
   } else if (t->k == ir::kind::array) {
     for (std::size_t i = 0; i < t->count; ++i) assign_object(t->element, to + i * t->element->size, from + i * t->element->size);
   } else {
@@ -155,7 +157,7 @@ class construction {
  public:
   construction(const ir::type* t, std::byte* at) : t_(t), at_(at) {}
   ~construction() {
-    if (n_ > 0 && t_->life.destroy) t_->life.destroy(at_, n_);
+    if (n_ > 0 && t_->life.destroy) runtime::destroy_rows_with_lists(*t_, at_, n_);
   }
   construction(const construction&) = delete;
   construction& operator=(const construction&) = delete;
@@ -175,7 +177,7 @@ bool copy_objects(frame& f, const value& v, std::byte* to) {
   if (!t->life.copy || t->trivial || (!object && v.f != value::form::place)) return false;
   construction made(t, to);
   const auto copy = [&](std::size_t lane, const void* from) {
-    if (from) t->life.copy(to + lane * t->size, from, 1);
+    if (from) runtime::copy_rows_with_lists(*t, to + lane * t->size, from, 1);
     else if (t->life.construct) t->life.construct(to + lane * t->size, 1);
     else throw detail::unplaced_error("a missing value has no default: " + std::string(t->name));
     made.add(1);
