@@ -9,6 +9,7 @@
 
 #include <query/detail/asof_options.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/together.hpp>
 #include <query/errors.hpp>
 
 #include "planner/cut_branch.hpp"
@@ -286,7 +287,8 @@ class splitting {
   }
   int in_one(vertex& v, const std::vector<binding>& captures) {
     const bool gathers = std::any_of(v.inputs.begin(), v.inputs.end(), [&](const branch& b) { return lies(b) > 1; });
-    if (gathers && v.node) v.notes.push_back("in one partition: " + why_in_one(v));
+    const bool told = v.node && v.node->what != verb::do_while && !detail::are_together(*v.node);
+    if (gathers && told) v.notes.push_back("in one partition: " + why_in_one(v));
     for (branch& b : v.inputs) one(b, captures, asks(v));
     return 1;
   }

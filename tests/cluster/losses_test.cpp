@@ -201,12 +201,14 @@ TEST_F(losses, of_windows_and_partitions) {
       return query::make<center>(p.id, query::cast<double>(w.row_number()), w.cum_sum([](const auto& o) { return o.y; }));
     }).to_vector();
   });
+  const auto of_partition = [](std::span<const point> all) {
+    center c{static_cast<std::int32_t>(all.size()), 0, 0};
+    for (const point& p : all) c.x = c.x / 2 + p.x, c.y += p.y;  // as the rows follow each other
+    return c;
+  };
+  survives([&](query::Session& s) { return query::from(rows).in(s).hash_partitioned_by(shelf, 40).apply(of_partition).to_vector(); });
   survives([&](query::Session& s) {
-    return query::from(rows).in(s).hash_partitioned_by(shelf, 40).apply([](std::span<const point> all) {
-      center c{static_cast<std::int32_t>(all.size()), 0, 0};
-      for (const point& p : all) c.x = c.x / 2 + p.x, c.y += p.y;  // as the rows follow each other
-      return c;
-    }).to_vector();
+    return query::from(rows).in(s).where([](auto p) { return p.x > 900; }).partitioned(40).apply(of_partition).to_vector();
   });
 }
 
