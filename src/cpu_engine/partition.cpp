@@ -10,6 +10,7 @@
 
 #include "cpu_engine/collected_rows.hpp"
 #include "cpu_engine/key_column.hpp"
+#include "cpu_engine/partition_numbers.hpp"
 #include "cpu_engine/placed_rows.hpp"
 #include "cpu_engine/positioned_rows.hpp"
 #include "cpu_engine/sort.hpp"
@@ -28,12 +29,13 @@ using way = planner::partition_way;
 namespace {
 
 // Rows by the hash of their key, in source order in each partition.
-placed_rows by_hash(const planner::vertex& v, const detail::table& rows, std::size_t parts, const vertex_tasks& tasks) {
+placed_rows by_hash(const planner::vertex& v, const detail::table& rows, const vertex_tasks& tasks) {
+  const partition_numbers numbers(v, rows.n, tasks.context());
   const key_column keys(v.node->functions[0], v.interpreted, rows, tasks, key_column::layout::adjacent);
   const key_equality custom = equality_of(v.node->keys);
-  return place_by_number(rows.n, parts, tasks, [&](std::size_t first, std::size_t k, std::uint64_t* number) {
+  return place_by_number(rows.n, numbers.count(), tasks, [&](std::size_t first, std::size_t k, std::uint64_t* number) {
     hash_keys(*keys.type(), keys.at(first), k, number, custom);
-    for (std::size_t i = 0; i < k; ++i) number[i] = partition_of(number[i], parts);
+    for (std::size_t i = 0; i < k; ++i) number[i] = numbers.of(number[i]);
   });
 }
 
@@ -144,13 +146,14 @@ class partitions_beyond_memory {
   std::vector<std::atomic<std::uint64_t>> counts_;
 };
 
-runtime::vertex_rows by_hash_beyond_memory(const planner::vertex& v, pipeline& p, std::size_t row_heap, std::size_t parts,
-                                           std::shared_ptr<const void> lives_on, const vertex_tasks& tasks) {
+runtime::vertex_rows by_hash_beyond_memory(const planner::vertex& v, pipeline& p, std::size_t row_heap,
+                                           const partition_numbers& partitions, std::shared_ptr<const void> lives_on,
+                                           const vertex_tasks& tasks) {
   const key_equality custom = equality_of(v.node->keys);
-  return partitions_beyond_memory(v, parts, tasks)
+  return partitions_beyond_memory(v, partitions.count(), tasks)
       .rows(p, row_heap, std::move(lives_on), [&](keys_of_rows& keys, const void* rows, std::size_t n, std::uint64_t* numbers) {
         hash_keys(*keys.type(), keys.of(rows, n), n, numbers, custom);
-        for (std::size_t i = 0; i < n; ++i) numbers[i] = partition_of(numbers[i], parts);
+        for (std::size_t i = 0; i < n; ++i) numbers[i] = partitions.of(numbers[i]);
       });
 }
 
@@ -242,7 +245,7 @@ runtime::vertex_rows by_range_beyond_memory(const planner::vertex& v, const coll
 
 detail::table in_memory(const planner::vertex& v, const input_rows& input, std::size_t parts, const vertex_tasks& tasks) {
   placed_rows placed =
-      static_cast<way>(v.node->step) == way::hash ? by_hash(v, input.table, parts, tasks) : by_range(v, input.table, parts, tasks);
+      static_cast<way>(v.node->step) == way::hash ? by_hash(v, input.table, tasks) : by_range(v, input.table, parts, tasks);
   // Whoever names no number does not ask for empty partitions either.
   if (!v.node->count) placed.ends = runtime::ends_without_empty(std::move(placed.ends));
   return with_bounds(take_rows_by_id(input, placed.order, tasks), std::move(placed.ends));
@@ -261,8 +264,9 @@ runtime::vertex_rows partition_rows(const planner::vertex& v, const vertex_tasks
   const std::size_t beside = runs ? 0 : row->size + v.node->functions[0].result->size + order_bytes;
   const collected_rows in = collect_as_memory_allows(v.inputs[0], v.captures, context, beside);
   const auto n = static_cast<std::size_t>(in.size());
-  const std::size_t parts = planner::partitions_of(*v.node, n);
-  if (n == 0) return in.partitioned(std::vector<std::size_t>(static_cast<std::size_t>(v.node->count)));
+  const partition_numbers numbers(v, n, context);
+  const std::size_t parts = numbers.count();
+  if (n == 0) return in.partitioned(std::vector<std::size_t>(v.node->count ? parts : 0));
   if (runs) {
     std::vector<std::size_t> ends;
     for (std::size_t p = 1; p <= parts; ++p) ends.push_back(even_end(n, parts, p));
@@ -280,7 +284,7 @@ runtime::vertex_rows partition_rows(const planner::vertex& v, const vertex_tasks
   if (static_cast<way>(v.node->step) == way::range) return by_range_beyond_memory(v, in, parts, tasks);
   const branch_of_rows all(row, in.as_vertex_rows(), context);
   pipeline p(all.get(), v.captures, context, false, true);
-  return by_hash_beyond_memory(v, p, in.row_heap, parts, in.rows.table.owner, tasks);
+  return by_hash_beyond_memory(v, p, in.row_heap, numbers, in.rows.table.owner, tasks);
 }
 
 }  // namespace query::cpu

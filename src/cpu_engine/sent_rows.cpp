@@ -16,6 +16,7 @@
 #include "cpu_engine/range_exchange.hpp"
 #include "cpu_engine/value_bytes.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
+#include "planner/partitions.hpp"
 #include "runtime/partition_bounds.hpp"
 
 namespace query::cpu {
@@ -125,11 +126,21 @@ class piecewise {
 void send_rows(const planner::vertex& v, const runtime::vertex_rows& rows, std::size_t receivers, const detail::table* begins,
                const runtime::heavy_keys& heavy, runtime::bucket_sink take, runtime::run_context& context) {
   const bool by_hash = v.moves == planner::exchange::hash;
+  std::vector<std::size_t> places;  // where the rows of each receiver end
+  if (begins && planner::sends_by_place(v)) {
+    const auto* const ends = static_cast<const std::uint64_t*>(begins->rows);
+    places.assign(ends, ends + begins->n);
+    if (places.size() != receivers || places.back() != static_cast<std::size_t>(rows.here() ? rows.rows.n : rows.kept->size()) ||
+        !std::is_sorted(places.begin(), places.end()))
+      throw cluster_error("cluster: an exchange by place has other rows than were counted");
+    begins = nullptr;
+  }
   const std::size_t limit = context.temp ? context.pool.limit() : 0;
   if (const auto made = rows.here() || !limit ? nullptr : std::dynamic_pointer_cast<const made_tables>(rows.kept)) {
     const auto* const partitioned = dynamic_cast<const partitioned_tables*>(made.get());
     if (!by_hash || partitioned) {
-      piecewise to(v, *made->row(), receivers, by_hash ? &partitioned->ends() : nullptr, begins, heavy, take, context);
+      const std::vector<std::size_t>* const ends = by_hash ? &partitioned->ends() : !places.empty() ? &places : nullptr;
+      piecewise to(v, *made->row(), receivers, ends, begins, heavy, take, context);
       table_pass pass(made, context);
       for (detail::table t; pass.next(t);) to.append(t);
       return to.finish();
@@ -153,7 +164,7 @@ void send_rows(const planner::vertex& v, const runtime::vertex_rows& rows, std::
     for (std::size_t r = 0; r < ids.size(); ++r) write(r, rows_with(all, ids[r], v, context));
     return;
   }
-  const std::vector<std::size_t> ends = by_hash || begins ? ends_of(apart) : std::vector<std::size_t>{all.n};
+  const std::vector<std::size_t> ends = by_hash || begins ? ends_of(apart) : !places.empty() ? places : std::vector<std::size_t>{all.n};
   for (std::size_t r = 0; r < ends.size(); ++r) write(r, between(apart, r ? ends[r - 1] : 0, ends[r]));
 }
 

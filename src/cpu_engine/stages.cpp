@@ -11,6 +11,7 @@
 #include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/placed_calls.hpp"
 #include "ir/analysis.hpp"
+#include "planner/partitions.hpp"
 
 namespace query::cpu {
 
@@ -269,13 +270,43 @@ class prefilter_stage final : public prepared_stage {
   runtime::buffer_pool* pool_;
 };
 
+// Row numbers of a partition, between those of the one before and those of the next.
+class apart_stage final : public prepared_stage {
+ public:
+  apart_stage(std::unique_ptr<prepared_stage> of, std::uint32_t partition) : of_(std::move(of)), begin_(partition * rows_a_partition) {}
+  std::unique_ptr<stage_runner> start(batch_sink& next) const override { return std::make_unique<runner>(of_->start(next), begin_); }
+
+ private:
+  static constexpr std::uint64_t rows_a_partition = std::uint64_t{1} << 40;
+  class runner final : public stage_runner {
+   public:
+    runner(std::unique_ptr<stage_runner> of, std::uint64_t begin) : of_(std::move(of)), begin_(begin) {}
+    void push(const row_block& b) override { of_->push(moved(b)); }
+    bool fold(detail::fold_kind k, const row_block& b, detail::fold_state& s) override { return of_->fold(k, moved(b), s); }
+
+   private:
+    row_block moved(row_block b) const {
+      b.first += begin_;
+      return b;
+    }
+    std::unique_ptr<stage_runner> of_;
+    std::uint64_t begin_;
+  };
+  std::unique_ptr<prepared_stage> of_;
+  std::uint64_t begin_;
+};
+
 }  // namespace
 
 std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, const std::vector<detail::binding>& bindings,
                                               runtime::run_context& context) {
   if (s.what == planner::stage::kind::probe) return prepare_probe(s, context, bindings);
-  if (s.native && s.how == planner::form::native) return std::make_unique<native_stage>(s);
-  return std::make_unique<functions_stage>(s, context);
+  std::unique_ptr<prepared_stage> made;
+  if (s.native && s.how == planner::form::native) made = std::make_unique<native_stage>(s);
+  else made = std::make_unique<functions_stage>(s, context);
+  if (context.partition && !s.nodes.empty() && planner::is_numbered_apart(*s.nodes.back()))
+    made = std::make_unique<apart_stage>(std::move(made), context.partition);
+  return made;
 }
 std::unique_ptr<prepared_stage> prepare_prefilter(const planner::prefilter& f, const ir::type* row, runtime::run_context& context) {
   return std::make_unique<prefilter_stage>(f, row, context.pool);

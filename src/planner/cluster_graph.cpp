@@ -9,9 +9,12 @@
 
 #include <query/detail/asof_options.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/together.hpp>
 #include <query/errors.hpp>
 
 #include "planner/cut_branch.hpp"
+#include "planner/divided_concat.hpp"
+#include "planner/divided_partitions.hpp"
 #include "planner/known_sizes.hpp"
 #include "planner/loop_partitions.hpp"
 #include "planner/partitioning.hpp"
@@ -69,7 +72,8 @@ bool passes_on(const vertex& v) { return !v.node || v.node->what == verb::source
 
 class splitting {
  public:
-  splitting(machine_graph& g, const cluster_options& options, loop_partitions& loops) : g_(g), options_(options), loops_(loops) {
+  splitting(machine_graph& g, const cluster_options& options, loop_partitions& loops)
+      : g_(g), options_(options), loops_(loops), divided_(g, options), any_order_(concats_in_any_order(g)) {
     for (const auto& v : g.vertices) {
       for (const std::vector<vertex*>* list : {&v->body, &v->test})
         for (const vertex* w : *list) {
@@ -183,6 +187,7 @@ class splitting {
   }
 
   int partitions_of(vertex& v, const std::vector<binding>& captures) {
+    if (v.node && v.node->what == verb::take && is_table_in_parts(v.inputs.front())) return first_of_each(v, captures);
     if (asks(v) && (!v.node || v.node->what != verb::order_by)) return in_one(v, captures);
     if (!v.node) return at_ease(v.inputs.front(), captures);
     const logical& n = *v.node;
@@ -224,6 +229,9 @@ class splitting {
       }
       case verb::order_by:
         return v.limit == ~0ull ? sort(v, captures) : best_of_each(v, captures);
+      case verb::concat: return concat(v, captures);
+      case verb::partition: return partition(v, captures);
+      case verb::apply: return n.all || !divided_.why_in_one(v).empty() ? in_one(v, captures) : at_ease(v.inputs.front(), captures);
       default: return in_one(v, captures);
     }
   }
@@ -232,6 +240,7 @@ class splitting {
   // Rows are taken where they lie, and joined there. Returns in how many partitions.
   int at_ease(branch& b, const std::vector<binding>& captures) {
     if (rules::numbers_rows(b)) {
+      if (lies(b) > 1) (at_ ? at_->notes : g_.notes).push_back("in one partition: a function takes the numbers of rows");
       one(b, captures, true);
       return 1;
     }
@@ -277,8 +286,17 @@ class splitting {
       if (s.build) s.build = gathered(s.build);
   }
   int in_one(vertex& v, const std::vector<binding>& captures) {
+    const bool gathers = std::any_of(v.inputs.begin(), v.inputs.end(), [&](const branch& b) { return lies(b) > 1; });
+    const bool told = v.node && v.node->what != verb::do_while && !detail::are_together(*v.node);
+    if (gathers && told) v.notes.push_back("in one partition: " + why_in_one(v));
     for (branch& b : v.inputs) one(b, captures, asks(v));
     return 1;
+  }
+  std::string why_in_one(const vertex& v) const {
+    if (const std::string& why = divided_.why_in_one(v); !why.empty()) return why;
+    if (asks(v)) return "it reads rows only as far as they are wanted";
+    if (v.node->has_own_equality()) return "it compares keys by functions of the user's own";
+    return v.ordered ? "as_ordered() was said" : "it wants all rows in their order";
   }
 
   void all_to_each(branch& b, const std::vector<binding>& captures) {
@@ -291,9 +309,10 @@ class splitting {
   }
 
   // Each row to the partition of its key, of a branch that runs in `from` partitions. The verb whose keys these are says what equals what.
+  // to_partitions: of the verb, where it makes some; each row goes to where its own lies.
   void by_hash(branch& b, int from, const logical& of, const detail::user_function& key, bool interpreted,
-               const std::vector<binding>& captures, wanted_rows wanted) {
-    if (stay(b, b.stages.size(), from, of, key, wanted)) return;
+               const std::vector<binding>& captures, wanted_rows wanted, std::size_t to_partitions = 0) {
+    if (!to_partitions && stay(b, b.stages.size(), from, of, key, wanted)) return;
     auto n = std::make_shared<logical>();
     n->what = verb::partition;
     n->label = of.label;
@@ -303,6 +322,7 @@ class splitting {
     n->key = key.result;
     n->keys = of.keys;
     n->count = static_cast<std::uint64_t>(options_.partitions);
+    n->seed = to_partitions;
     n->step = static_cast<std::uint64_t>(partition_way::hash);
     g_.verbs.push_back(n);
     b = reading_of(moved(exchange::hash, std::move(b), from, captures, n.get(), interpreted));
@@ -403,6 +423,44 @@ class splitting {
     v.inputs[0] = reading_of(gathered(add(std::move(best))));
     return 1;
   }
+  static bool is_table(const branch& b) { return b.table && b.stages.empty() && b.prefilters.empty(); }
+  // Of rows that are there: no function is called for rows that nobody wants.
+  bool is_table_in_parts(const branch& b) const { return is_table(b) && lies(b) > 1 && options_.can_travel(*b.row); }
+  // The first rows of each partition are gathered, and the first of these are the result.
+  int first_of_each(vertex& v, const std::vector<binding>& captures) {
+    auto first = std::make_unique<vertex>(v);
+    first->partitions = options_.partitions;
+    first->captures = bound(captures, first->partitions);
+    first->notes.push_back("of each partition");
+    v.inputs[0] = reading_of(gathered(add(std::move(first))));
+    return 1;
+  }
+  int concat(vertex& v, const std::vector<binding>& captures) {
+    const bool all_in_parts = std::all_of(v.inputs.begin(), v.inputs.end(), [&](const branch& b) { return lies(b) > 1; });
+    if (!all_in_parts || !any_order_.contains(&v)) return in_one(v, captures);
+    for (branch& b : v.inputs) (void)at_ease(b, captures);
+    v.notes.push_back("its rows stay where they are: what reads them gives the same in any order");
+    return options_.partitions;
+  }
+  // Rows of windows have to be together, others to be where their partition lies.
+  int partition(vertex& v, const std::vector<binding>& captures) {
+    branch& b = v.inputs.front();
+    if (!divided_.why_in_one(v).empty() || lies(b) == 1) return in_one(v, captures);
+    const logical& n = *v.node;
+    if (is_of_windows(n)) {
+      const logical*& numbers = stage_of_numbers(v)->nodes.back();
+      g_.verbs.push_back(std::make_shared<logical>(numbered_apart(*numbers)));
+      numbers = g_.verbs.back().get();
+      by_hash(b, lies(b), n, n.functions.front(), v.interpreted, captures, wanted_rows::together);
+      return options_.partitions;
+    }
+    const int from = at_ease(b, captures);
+    if (from == 1) return 1;
+    if (n.functions.empty()) b = reading_of(moved(exchange::range, std::move(b), from, captures, &n));
+    else by_hash(b, from, n, n.functions.front(), v.interpreted, captures, wanted_rows::by_hash, planner::partitions_of(n, 0));
+    v.notes.push_back("each partition of the cluster has some of its partitions");
+    return options_.partitions;
+  }
   // Each partition sorts a range of the order, so that partitions one after the other are in order.
   int sort(vertex& v, const std::vector<binding>& captures) {
     branch& b = v.inputs.front();
@@ -471,8 +529,8 @@ class splitting {
     if (!lies_.contains(made)) lies_[made] = made->partitions;
     const vertex* before = at_;
     // Functions of keys may change from round to round.
-    const bool by_fixed_key = made->node && made->node->what == verb::partition && !made->node->has_own_equality() &&
-                              is_fixed(made->node->functions.front());
+    const bool by_fixed_key = made->node && made->node->what == verb::partition && !made->node->functions.empty() &&
+                              !made->node->has_own_equality() && is_fixed(made->node->functions.front());
     if (made->slots.empty() && (!made->moves || !made->node || by_fixed_key))
       for (auto loop = inside_.find(before); loop != inside_.end() && loop->second; loop = inside_.find(before)) before = loop->second;
     if (at_) before_[before].push_back(made);
@@ -532,6 +590,8 @@ class splitting {
   machine_graph& g_;
   const cluster_options& options_;
   loop_partitions& loops_;
+  const divided_partitions divided_;
+  const std::unordered_set<const vertex*> any_order_;         // concatenations
   vertex* at_ = nullptr;                                // being placed; null: the result, or the end of a round
   std::unordered_map<const vertex*, int> lies_;               // in how many partitions a table is
   std::unordered_map<const vertex*, const vertex*> inside_;   // the loop around

@@ -9,6 +9,8 @@
 // - Groups, joins and sets run behind an exchange by the hash of their keys: group_by and aggregate send states of groups. A small other
 //   side of a join is sent to each partition.
 // - Sorts run behind an exchange by range.
+// - hash_partitioned_by, the windows of over(key), and functions of such partitions run behind an exchange by hash
+//   (divided_partitions.hpp). A take sends no more than its number of rows from each partition.
 // - Verbs that need all rows in order run in the first partition. So do verbs with as_ordered(), since exchanges by hash lose the order
 //   between partitions, and rows that are read no further than their reader goes: by a range-for, take, zip.
 // - Collections that functions captured are sent to each partition.
@@ -32,6 +34,9 @@
 
 namespace query::planner {
 
+// Functions that no other process can call, as a caller of a verb's rows does, with the reason.
+using functions_here = std::unordered_map<const void*, std::string>;
+
 struct cluster_options {
   int partitions = 1;
   std::uint64_t most_broadcast = 0;                   // bytes of the other side of a join that is sent to each partition
@@ -39,6 +44,7 @@ struct cluster_options {
   function_ref<std::string(const vertex&)> why_rows_are_sent;  // not states of the groups of a group_by or aggregate; "": states are
   function_ref<bool(const vertex&)> divides_file;     // is the file worth several readers?
   reading how = reading::whole;
+  const functions_here* here = nullptr;               // of partition verbs and apply, which then run in the first partition
 };
 
 // After vertices have been placed, before mark_streams. Where some rows cannot travel, all stays in one partition, and a note says so.

@@ -134,7 +134,7 @@ class following {
   }
   bool lie(const vertex& v, const node* e) {
     if (v.moves)
-      return *v.moves == exchange::hash && v.node && v.node->what == verb::partition && !v.node->has_own_equality() &&
+      return *v.moves == exchange::hash && v.node && v.node->what == verb::partition && !v.node->seed && !v.node->has_own_equality() &&
              is_key(e, key_of(v.node->functions.front()));
     if (v.partitions == 1 || v.limit != ~0ull) return false;
     if (!v.node) return lie_in(v, e);

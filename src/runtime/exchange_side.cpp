@@ -4,6 +4,8 @@
 
 #include <query/errors.hpp>
 
+#include "planner/partitions.hpp"
+
 namespace query::runtime {
 
 using planner::vertex;
@@ -81,7 +83,8 @@ void exchange_side::send(const vertex& v, const steps& of, std::size_t receivers
     }
     detail::table first_rows;
     const bool by_range = v.moves == planner::exchange::range;
-    if (by_range) first_rows = session_->cpu->rows_of(v.row(), in_order({&begins}), *context_);
+    const ir::type* const of_begins = planner::sends_by_place(v) ? ir::describe<std::uint64_t>() : v.row();
+    if (by_range) first_rows = session_->cpu->rows_of(of_begins, in_order({&begins}), *context_);
     session_->cpu->send_rows(v, context_->tables.at(&v), receivers, by_range ? &first_rows : nullptr, heavy, take, *context_);
   });
   context_->tables.erase(&v);

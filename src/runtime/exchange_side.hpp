@@ -43,7 +43,7 @@ class exchange_side {
   // Of one by hash: how many rows each receiver would get, and the hashes of the keys of some rows.
   std::vector<std::uint64_t> rows_by_hash(const planner::vertex& v, const steps& of, std::size_t receivers);
   std::vector<std::uint64_t> sample_hashes(const planner::vertex& v, const steps& of, std::size_t share);
-  // Buckets that `take` never got have no rows.
+  // begins: of an exchange by range; where the rows of each receiver end, of one by place. Buckets that `take` never got have no rows.
   void send(const planner::vertex& v, const steps& of, std::size_t receivers, const row_pages& begins, const heavy_keys& heavy,
             bucket_sink take);
   void receive(const planner::vertex& v, page_feed& pages);

@@ -239,7 +239,7 @@ std::unique_ptr<planner::machine_graph> explained(const pipe& p, const settings&
   planner::trace_memo traces;
   const auto known = runtime::known_query(t.pipe, s, *session, t.how, t.fold);
   const engine_choices::choice way = known ? session->history.ways.shown(*known) : engine_choices::choice{};
-  auto graph = runtime::plan_query(traces, t.pipe, s, *session, runs, t.how, t.fold, way).graph;
+  auto graph = runtime::plan_query(traces, t.pipe, s, *session, runs, t.how, t.fold, way, runtime::plan_for::explain).graph;
   tell_last_run(*graph, *t.pipe.node, *session);
   graph->terminal = terminal;
   if (terminal == "for_each" && (session->options.checked || runtime::verifies(*session, s)))

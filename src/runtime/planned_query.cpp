@@ -57,9 +57,13 @@ bool ends_on_gpu(const planner::machine_graph& g, std::optional<fold_kind> fold,
 }
 
 // QUERY_CLUSTER_REQUIRED=1: nobody wants to wait for one process without knowing.
-void refuse_if_required(const stays_here::reason& r, const planner::machine_graph& g) {
+void refuse_if_required(const stays_here::reason& r, planner::machine_graph& g, plan_for what) {
   const char* const required = std::getenv("QUERY_CLUSTER_REQUIRED");
   if (!required || std::string_view(required) != "1") return;
+  if (what == plan_for::explain) {
+    g.notes.push_back("QUERY_CLUSTER_REQUIRED=1 forbids one process: this query would throw when it runs");
+    return;
+  }
   const detail::logical& last = *g.root.node;
   const std::string why = "this query would run in one process, and QUERY_CLUSTER_REQUIRED=1 forbids that: " + r.why;
   if (r.verb.empty()) detail::fail(last.label, why, last.where);
@@ -67,7 +71,8 @@ void refuse_if_required(const stays_here::reason& r, const planner::machine_grap
 }
 
 // Over the session's partitions.
-void split_graph(planner::machine_graph& g, session_state& session, planner::reading how) {
+void split_graph(planner::machine_graph& g, session_state& session, planner::reading how, plan_for what,
+                 const planner::functions_here& here) {
   const cluster* const processes = session.processes.get();
   const auto can_travel = [&](const ir::type& row) { return processes ? processes->can_travel(row) : session.cpu->can_travel(row); };
   const auto why_rows_are_sent = [&](const planner::vertex& v) { return session.cpu->why_rows_are_sent(v); };
@@ -75,9 +80,10 @@ void split_graph(planner::machine_graph& g, session_state& session, planner::rea
     const data::file_state file = session.cpu->state_of_file(v);
     return file.there && !file.whole && file.bytes >= session.least_divided_file && can_travel(*v.node->row);
   };
-  const std::string whole =
-      planner::split_over_partitions(g, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, divides_file, how});
-  if (processes && !whole.empty()) refuse_if_required({whole + ", such as those of a type that is not described (QUERY_RECORD)"}, g);
+  const std::string whole = planner::split_over_partitions(
+      g, {session.partitions, session.most_broadcast, can_travel, why_rows_are_sent, divides_file, how, &here});
+  if (processes && !whole.empty())
+    refuse_if_required({whole + ", such as those of a type that is not described (QUERY_RECORD)"}, g, what);
   for (const auto& v : g.vertices)
     if (const std::string last = v->sent_for ? session.history.pieces_of(v->sent_for, "exchange") : ""; !last.empty())
       v->notes.push_back("in the last run: " + last);
@@ -115,13 +121,28 @@ std::optional<stays_here::reason> what_keeps(const planner::machine_graph& whole
   return std::nullopt;
 }
 
+// Functions of partition verbs and apply can run in the first process, and the rest of the query in all. True: some were added to `here`.
+bool keep_here(const planner::machine_graph& whole, const stays_here& e, planner::functions_here& here) {
+  bool more = false;
+  for (const auto& v : whole.vertices) {
+    const detail::logical* const n = v->node;
+    if (!n || (n->what != detail::verb::partition && n->what != detail::verb::apply) || n->functions.empty()) continue;
+    const void* const f = n->functions.front().f.get();
+    for (const stays_here::reason& r : e.because)
+      if (r.function == f) more = here.emplace(f, r.why).second || more;
+  }
+  return more;
+}
+
 // What other processes would not understand stays whole, in this one.
-void split(planned_query& plan, session_state& session, planner::reading how, const planner::column_options& forms, bool verified) {
+void split(planned_query& plan, session_state& session, planner::reading how, const planner::column_options& forms, bool verified,
+           plan_for what) {
   const planner::graph_copy whole = planner::copy_of(*plan.graph);
   planner::function_set by_expression;
+  planner::functions_here here;
   std::vector<std::string> notes;
   for (;;) {
-    split_graph(*plan.graph, session, how);
+    split_graph(*plan.graph, session, how, what, here);
     if (plan.graph->processes.empty()) return;
     try {
       plan.sent = session.processes->prepare(*plan.graph, forms, by_expression);
@@ -131,10 +152,16 @@ void split(planned_query& plan, session_state& session, planner::reading how, co
       return;
     } catch (const stays_here& e) {
       // Of verified queries all functions run as compiled.
-      const std::optional<stays_here::reason> stays = verified ? e.because.front() : what_keeps(*whole.graph, e, by_expression);
+      std::optional<stays_here::reason> stays;
+      const bool again = keep_here(*whole.graph, e, here);
+      if (!again) stays = verified ? e.because.front() : what_keeps(*whole.graph, e, by_expression);
       plan.graph = std::move(planner::copy_of(*whole.graph).graph);
+      if (again) {
+        if (!by_expression.empty()) (void)planner::run_by_expression(*plan.graph, by_expression);
+        continue;
+      }
       if (stays) {
-        refuse_if_required(*stays, *plan.graph);
+        refuse_if_required(*stays, *plan.graph, what);
         plan.graph->notes.push_back("in one process: " + stays->text());
         planner::mark_streams(*plan.graph, how);
         return;
@@ -149,7 +176,7 @@ void split(planned_query& plan, session_state& session, planner::reading how, co
 }
 
 planned_query plan_of(const pipe& p, const settings& s, session_state& session, const std::string& terminal, planner::reading how,
-                      std::optional<fold_kind> fold, const engine_choices::choice& way) {
+                      std::optional<fold_kind> fold, const engine_choices::choice& way, plan_for what) {
   const bool verified = verifies(session, s), here = way.by == engine_choices::way::cpu;
   bool there = way.by == engine_choices::way::gpu && gpu_to_plan_for(session);  // not lost since, and the plan is the same
   const bool divided = session.partitions > 1 && session.engines.empty();
@@ -214,7 +241,7 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
   plan.by = way.by == engine_choices::way::gpu && !there ? engine_choices::way::asked : way.by;
   const bool folds_here = fold && (!plan.graph->fold || plan.graph->fold->engine == "cpu");
   const planner::column_options forms{how == planner::reading::columns, session.options.interpret, folds_here ? fold : std::nullopt};
-  if (divided) split(plan, session, how, forms, verified);
+  if (divided) split(plan, session, how, forms, verified, what);
   else planner::mark_streams(*plan.graph, how);
   // Where compiled functions are compared with their traces, all of them run as compiled.
   if (!verified) planner::choose_columns(*plan.graph, forms);
@@ -228,10 +255,10 @@ planned_query plan_of(const pipe& p, const settings& s, session_state& session, 
 }  // namespace
 
 planned_query plan_query(planner::trace_memo& traces, const pipe& p, const settings& s, session_state& session, const std::string& terminal,
-                         planner::reading how, std::optional<fold_kind> fold, const engine_choices::choice& way) {
+                         planner::reading how, std::optional<fold_kind> fold, const engine_choices::choice& way, plan_for what) {
   const planner::trace_memo::scope traced(traces);
   const detail::division_scope divisions(detail::checks_functions(s));
-  return plan_of(p, s, session, terminal, how, fold, way);
+  return plan_of(p, s, session, terminal, how, fold, way, what);
 }
 
 std::optional<std::uint64_t> known_query(const pipe& p, const settings& s, session_state& session, planner::reading how,

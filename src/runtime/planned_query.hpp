@@ -27,11 +27,13 @@ struct planned_query {
   std::shared_ptr<const cluster::prepared> sent;   // what other processes run of it; null: all is in this one
 };
 
+enum class plan_for : std::uint8_t { run, explain };  // explain() shows what a run refuses
+
 // What an accelerated query computes last, row by row or as a fold, is part of the terminal unless the GPU takes it: then it is a vertex.
 // `way`: whether engines are asked at all.
 planned_query plan_query(planner::trace_memo& traces, const detail::pipe& p, const detail::settings& s, session_state& session,
                          const std::string& terminal, planner::reading how, std::optional<detail::fold_kind> fold,
-                         const engine_choices::choice& way);
+                         const engine_choices::choice& way, plan_for what = plan_for::run);
 
 // The query's name in session.history.ways; nothing where engines are asked each time.
 std::optional<std::uint64_t> known_query(const detail::pipe& p, const detail::settings& s, session_state& session, planner::reading how,

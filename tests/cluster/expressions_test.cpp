@@ -197,6 +197,27 @@ TEST_F(expressions, are_not_verified_elsewhere) {
   EXPECT_EQ(q.count(), rows.size() / 5);
 }
 
+// The rest of the query runs in all processes, whatever a function of partitions or windows has captured.
+TEST_F(expressions, of_partitions_may_stay_alone) {
+  std::int64_t seen = 0;
+  const auto groups = query::from(rows).in(many).group_by([](auto r) { return r.name; }).select([](auto g) { return g.count(); });
+  const auto counted = groups.hash_partitioned_by([](auto n) { return n; }, 5).apply([&](std::span<const std::int64_t> all) {
+    seen += std::ssize(all);
+    return std::ssize(all);
+  });
+  const std::string plan = counted.explain();
+  EXPECT_NE(plan.find("in one partition: its function cannot run in another process: it captures an address"), plan.npos) << plan;
+  EXPECT_NE(plan.find("exchange of groups by hash"), plan.npos) << plan;
+  EXPECT_EQ(counted.to_vector().size(), 5u);
+  EXPECT_EQ(seen, groups.count());
+  double limit = 3;
+  const auto ranked = query::from(rows).in(many).over([](auto r) { return r.name; }).where([&](const item& r, const auto& w) {
+    return r.price < limit || w.row_number() == 1;
+  });
+  EXPECT_NE(ranked.explain().find("in one partition: its function cannot run in another process"), std::string::npos) << ranked.explain();
+  EXPECT_GT(ranked.count(), 0);
+}
+
 // QUERY_CLUSTER_REQUIRED=1: who pays for three processes is told where one of them does all.
 struct undescribed {
   int id;
@@ -226,6 +247,10 @@ TEST_F(expressions, are_required) {
   const std::string rows_stay = error_of([&] { (void)bare.to_vector(); });
   for (const char* part : {"would run in one process", "QUERY_RECORD", "expressions_test.cpp:"})
     EXPECT_NE(rows_stay.find(part), rows_stay.npos) << part << " in " << rows_stay;
+  // Plans show what a run refuses.
+  for (const std::string& plan : {opaque.explain("count"), bare.explain("to_vector")})
+    for (const char* part : {"in one p", "QUERY_CLUSTER_REQUIRED=1 forbids one process: this query would throw when it runs"})
+      EXPECT_NE(plan.find(part), plan.npos) << part << " in " << plan;
   const auto here = query::from(rows).where([&](const item& r) { return r.price < limit; });  // without a cluster
   EXPECT_EQ(here.count(), traced.count());
 }

@@ -70,6 +70,22 @@ TEST_F(little_memory, groups_of_many_keys) {
   });
 }
 
+TEST_F(little_memory, windows_and_partitions) {
+  const auto of_partition = [](std::span<const reading> rows) {
+    reading r{std::ssize(rows), 0, 0, 0, 0};
+    for (const reading& x : rows) r.a = r.a / 2 + x.a;  // as the rows follow each other
+    return r;
+  };
+  const auto key = [](auto r) { return r.key % 1000; };
+  expect_alike([&](const query::Session& s) { return readings(s, source).hash_partitioned_by(key, 300).apply(of_partition).to_vector(); });
+  expect_alike([&](const query::Session& s) { return readings(s, source).partitioned(300).apply(of_partition).to_vector(); });
+  expect_alike([&](const query::Session& s) {
+    return readings(s, source).over(key).order_by([](const auto& r) { return r.a; }).select([](const auto&, auto w) {
+      return w.row_number();
+    }).to_vector();
+  });
+}
+
 TEST_F(little_memory, groups_as_lists) {
   expect_alike([&](const query::Session& s) {
     auto all = readings(s, source)

@@ -192,6 +192,26 @@ TEST_F(losses, of_cached_rows) {
   }
 }
 
+TEST_F(losses, of_windows_and_partitions) {
+  const std::vector<point> rows = points(60000);
+  const auto shelf = [](auto p) { return p.shelf; };
+  kills /= 2;
+  survives([&](query::Session& s) {
+    return query::from(rows).in(s).over(shelf).order_by([](const auto& p) { return p.x; }).select([](const auto& p, auto w) {
+      return query::make<center>(p.id, query::cast<double>(w.row_number()), w.cum_sum([](const auto& o) { return o.y; }));
+    }).to_vector();
+  });
+  const auto of_partition = [](std::span<const point> all) {
+    center c{static_cast<std::int32_t>(all.size()), 0, 0};
+    for (const point& p : all) c.x = c.x / 2 + p.x, c.y += p.y;  // as the rows follow each other
+    return c;
+  };
+  survives([&](query::Session& s) { return query::from(rows).in(s).hash_partitioned_by(shelf, 40).apply(of_partition).to_vector(); });
+  survives([&](query::Session& s) {
+    return query::from(rows).in(s).where([](auto p) { return p.x > 900; }).partitioned(40).apply(of_partition).to_vector();
+  });
+}
+
 TEST_F(losses, of_joins_and_groups) {
   const std::vector<point> rows = points(60000);
   std::vector<center> shelves;

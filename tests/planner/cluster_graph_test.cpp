@@ -60,6 +60,22 @@ TEST(cluster_graph, the_best_rows_of_each_partition) {
   check("partitions_top_k", query::from(trades).order_by([](auto t) { return t.price; }).take(5));
 }
 
+// Rows go to where their key's window is, and back to their place.
+TEST(cluster_graph, windows_lie_by_the_hash_of_their_key) {
+  check("partitions_windows",
+        query::from(trades).over(symbol).order_by([](auto t) { return t.price; }).select([](const auto& t, auto w) {
+          return query::make<Total>(t.symbol, t.qty, w.row_number());
+        }));
+}
+
+TEST(cluster_graph, functions_of_partitions_run_where_these_are) {
+  check("partitions_apply", query::from(trades)
+                                .where([](auto t) { return t.venue != 2; })
+                                .hash_partitioned_by(symbol, 9)
+                                .apply([](std::span<const Trade> rows) { return static_cast<std::int64_t>(rows.size()); })
+                                .take(5));
+}
+
 TEST(cluster_graph, rows_that_lie_right_are_not_sent_again) {
   const auto sectors = query::from(stocks).group_by(symbol).select([](auto g) {
     return query::make<Stock>(g.key(), g.max([](auto s) { return s.sector; }));

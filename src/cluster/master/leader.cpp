@@ -1,12 +1,14 @@
 #include "cluster/master/leader.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <query/errors.hpp>
 
 #include "cluster/bytes.hpp"
 #include "cluster/container/divided_sources.hpp"
 #include "planner/cluster_graph.hpp"
+#include "planner/partitions.hpp"
 #include "runtime/partition_bounds.hpp"
 #include "runtime/run_profile.hpp"
 
@@ -307,22 +309,53 @@ std::vector<std::byte> leader::begins_of_ranges(const vertex& v) {
   return to.take();
 }
 
+// Of an exchange by place, for each sender: where its rows for each receiver end. All rows are counted first.
+std::vector<std::vector<std::byte>> leader::ends_of_places(const vertex& v) {
+  const step_id counts = submit(&v, work::count, v.partitions);
+  wait(counts);
+  std::size_t all = 0, before = 0;
+  const auto senders = static_cast<std::uint32_t>(v.partitions);
+  const auto rows_of = [&](std::uint32_t p) { return static_cast<std::size_t>(master_->result(counts, p).rows); };
+  for (std::uint32_t p = 0; p < senders; ++p) all += rows_of(p);
+  const auto made = static_cast<std::size_t>(v.node->count);
+  std::vector<std::vector<std::byte>> of_senders;
+  for (std::uint32_t p = 0; p < senders; ++p) {
+    const std::size_t here = rows_of(p);
+    std::vector<std::uint64_t> ends;
+    for (std::size_t r = 0; r < parts(); ++r) {
+      const std::size_t end = runtime::even_end(all, made, planner::owned_by(r, made, parts()).end);
+      ends.push_back(std::clamp(end, before, before + here) - before);
+    }
+    before += here;
+    row_pages one(1);
+    one[0].rows = ends.size();
+    one[0].bytes = all_[0].context->pool.allocate(ends.size() * sizeof(std::uint64_t));
+    std::memcpy(one[0].bytes.data(), ends.data(), one[0].bytes.size());
+    byte_writer to;
+    put_pages(to, one);
+    of_senders.push_back(to.take());
+  }
+  return of_senders;
+}
+
 void leader::exchange(const vertex& v) {
   const bool gathers = v.moves == planner::exchange::gather;
   const revision now = revised(v);
-  const std::vector<std::byte> begins = v.moves == planner::exchange::range ? begins_of_ranges(v) : std::vector<std::byte>{};
+  std::vector<std::vector<std::byte>> begins;  // for each sender, or one for all
+  if (planner::sends_by_place(v)) begins = ends_of_places(v);
+  else if (v.moves == planner::exchange::range) begins.push_back(begins_of_ranges(v));
   const auto argument = [&](std::size_t sender) {
     byte_writer to;
     to.put(std::uint64_t{gathers ? 1 : parts()});
     to.put(now.to);
     if (begins.empty()) put_pages(to, {});
-    else to.put_raw(begins.data(), begins.size());
+    else to.put_raw(begins[std::min(sender, begins.size() - 1)].data(), begins[std::min(sender, begins.size() - 1)].size());
     put_heavy_keys(to, now.of_sender(sender));
     return to;
   };
   if (&v == handed_on_) return begin_handing_on(v, argument(0));
   std::vector<std::vector<std::byte>> arguments;
-  for (std::size_t p = 0; p < std::max<std::size_t>(now.rows.size(), 1); ++p) {
+  for (std::size_t p = 0; p < std::max({now.rows.size(), begins.size(), std::size_t{1}}); ++p) {
     byte_writer to = argument(p);
     to.put(std::uint64_t{0});
     arguments.push_back(to.take());

@@ -140,6 +140,7 @@ class leader final : public runtime::partitions {
   void note_skew(const planner::vertex& exchange, step_id sends);
   void place_file(const planner::vertex& v);
   std::vector<std::byte> begins_of_ranges(const planner::vertex& v);
+  std::vector<std::vector<std::byte>> ends_of_places(const planner::vertex& v);
   void progressed() const;
 
   // Rows that are handed on in order, as they come.
