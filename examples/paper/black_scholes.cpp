@@ -25,7 +25,8 @@ query::Query<Price> black_scholes(const query::Query<Option>& options) {
     const auto d1 = (query::log(o.spot / o.strike) + (rate + 0.5f * volatility * volatility) * o.years) / deviation;
     const auto d2 = d1 - deviation;
     const auto discounted = o.strike * query::exp(-rate * o.years);
-    return query::make<Price>(o.spot * normal(d1) - discounted * normal(d2), discounted * normal(-d2) - o.spot * normal(-d1));
+    return query::make<Price>(o.spot * normal(d1) - discounted * normal(d2),
+                              discounted * normal(-d2) - o.spot * normal(-d1));
   });
 }
 // query:end
@@ -58,10 +59,11 @@ int main(int argc, char** argv) {
     x.years = static_cast<float>(0.25 + 9.75 * random.uniform());
   }
   o.write("options", options);
-  return paper::run(o, [&] { return black_scholes_by_hand(options); }, [&] { return black_scholes(paper::source(options, o)); },
-                    [](const auto& a, const auto& b) {
-                      return std::ranges::equal(a, b, [](const Price& x, const Price& y) {
-                        return std::abs(x.call - y.call) <= 1e-4f && std::abs(x.put - y.put) <= 1e-4f;
-                      });
-                    });
+  return paper::run(
+      o, [&] { return black_scholes_by_hand(options); }, [&] { return black_scholes(paper::source(options, o)); },
+      [](const auto& a, const auto& b) {
+        return std::ranges::equal(a, b, [](const Price& x, const Price& y) {
+          return std::abs(x.call - y.call) <= 1e-4f && std::abs(x.put - y.put) <= 1e-4f;
+        });
+      });
 }

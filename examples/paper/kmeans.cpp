@@ -6,9 +6,7 @@
 
 #include "program.hpp"
 
-template <std::size_t N> struct Point {
-  std::array<float, N> x;
-};
+template <std::size_t N> struct Point { std::array<float, N> x; };
 template <std::size_t N> struct Center {
   std::int32_t id;
   std::array<float, N> x;
@@ -54,7 +52,8 @@ template <std::size_t N> std::size_t nearest(const Point<N>& p, const std::vecto
 }
 
 template <std::size_t N>
-std::vector<Center<N>> k_means_by_hand(const std::vector<Point<N>>& points, std::vector<Center<N>> centers, int rounds) {
+std::vector<Center<N>> k_means_by_hand(const std::vector<Point<N>>& points, std::vector<Center<N>> centers,
+                                       int rounds) {
   for (int round = 0; round < rounds; ++round) {
     std::vector<std::array<double, N>> sums(centers.size());
     std::vector<std::int64_t> counts(centers.size());
@@ -67,7 +66,8 @@ std::vector<Center<N>> k_means_by_hand(const std::vector<Point<N>>& points, std:
     for (std::size_t j = 0; j < centers.size(); ++j) {
       if (counts[j] == 0) continue;
       next.push_back({static_cast<std::int32_t>(j), {}});
-      for (std::size_t i = 0; i < N; ++i) next.back().x[i] = static_cast<float>(sums[j][i] / static_cast<double>(counts[j]));
+      for (std::size_t i = 0; i < N; ++i)
+        next.back().x[i] = static_cast<float>(sums[j][i] / static_cast<double>(counts[j]));
     }
     centers = std::move(next);
   }
@@ -76,7 +76,8 @@ std::vector<Center<N>> k_means_by_hand(const std::vector<Point<N>>& points, std:
 // loop:end
 
 // Centers agree but for rounding, and so does the center of each point, unless two are equally near.
-template <std::size_t N> bool same(const std::vector<Point<N>>& points, const std::vector<Center<N>>& a, const std::vector<Center<N>>& b) {
+template <std::size_t N>
+bool same(const std::vector<Point<N>>& points, const std::vector<Center<N>>& a, const std::vector<Center<N>>& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t j = 0; j < a.size(); ++j) {
     if (a[j].id != b[j].id) return false;
@@ -105,9 +106,10 @@ template <std::size_t N> int main_for(const paper::options& o, std::int64_t k) {
   for (std::size_t j = 0; j < corners.size(); ++j) first.push_back({static_cast<std::int32_t>(j), points[j].x});
   const int rounds = 5;
   o.write("points", points);
-  return paper::run(o, [&] { return k_means_by_hand(points, first, rounds); },
-                    [&] { return k_means(paper::source(points, o), paper::source(first, o), rounds); },
-                    [&](const auto& a, const auto& b) { return same(points, a, b); });
+  return paper::run(
+      o, [&] { return k_means_by_hand(points, first, rounds); },
+      [&] { return k_means(paper::source(points, o), paper::source(first, o), rounds); },
+      [&](const auto& a, const auto& b) { return same(points, a, b); });
 }
 
 int main(int argc, char** argv) {

@@ -25,17 +25,19 @@ QUERY_RECORD(Page, id, rank);
 query::Query<Page> page_rank(const query::Query<Link>& links, const query::Query<Page>& pages, double n, int rounds) {
   const auto from = [](auto link) { return link.from; };
   const auto id = [](auto page) { return page.id; };
-  const auto shares = links.join(links.count_by(from), from, [](auto c) { return std::get<0>(c); }, [](auto link, auto c) {
-    return query::make<Share>(link.from, link.to, 1.0 / query::cast<double>(std::get<1>(c)));
+  const auto shares = links.join(links.count_by(from), from, [](auto c) { return std::get<0>(c); }, [](auto l, auto c) {
+    return query::make<Share>(l.from, l.to, 1.0 / query::cast<double>(std::get<1>(c)));
   });
-  return pages.do_while([=](query::Query<Page> now) {
-    const auto passed = shares.join(now, from, id, [](auto s, auto p) { return query::make<Page>(s.to, p.rank * s.part); })
-        .group_by(id)
-        .select([](auto g) { return query::make<Page>(g.key(), g.sum([](auto p) { return p.rank; })); });
+  const auto ranks = pages.do_while([=](query::Query<Page> now) {
+    const auto passed =
+        shares.join(now, from, id, [](auto s, auto p) { return query::make<Page>(s.to, p.rank * s.part); })
+            .group_by(id)
+            .select([](auto g) { return query::make<Page>(g.key(), g.sum([](auto p) { return p.rank; })); });
     return pages.left_join(passed, id, id, [n](auto page, auto in) {
       return query::make<Page>(page.id, 0.15 / n + 0.85 * query::iff(in.has_value(), in->rank, 0.0));
     });
-  }, query::times(rounds)).order_by(id);
+  }, query::times(rounds));
+  return ranks.order_by(id);
 }
 // query:end
 
@@ -68,11 +70,12 @@ int main(int argc, char** argv) {
   }
   const int rounds = 10;
   o.write("links", links);
-  return paper::run(o, [&] { return page_rank_by_hand(links, pages, rounds); },
-                    [&] { return page_rank(paper::source(links, o), paper::source(pages, o), static_cast<double>(o.rows), rounds); },
-                    [](const auto& a, const auto& b) {
-                      return std::ranges::equal(a, b, [](const Page& x, const Page& y) {
-                        return x.id == y.id && std::abs(x.rank - y.rank) <= 1e-9 * x.rank;
-                      });
-                    });
+  return paper::run(
+      o, [&] { return page_rank_by_hand(links, pages, rounds); },
+      [&] { return page_rank(paper::source(links, o), paper::source(pages, o), static_cast<double>(o.rows), rounds); },
+      [](const auto& a, const auto& b) {
+        return std::ranges::equal(a, b, [](const Page& x, const Page& y) {
+          return x.id == y.id && std::abs(x.rank - y.rank) <= 1e-9 * x.rank;
+        });
+      });
 }

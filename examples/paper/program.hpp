@@ -1,11 +1,15 @@
-// What the seven programs share: their arguments, where their queries run, times, and one line of JSON.
+// What the seven programs share: arguments, where the query runs, times, and the line of JSON that they print.
 //
-//   paper_kmeans [SIZE] [sequential|cpu|gpu|resident] [--repeat N] [--write FOLDER]
+//   paper_kmeans [SIZE] [sequential|cpu|gpu|resident] [--repeat N] [--write FOLDER] [--explain]
 //
-// SIZE is `test`, `small`, `large`, or a number of rows. A program makes its data from a fixed seed, runs the loop written by hand and
-// then the query, compares the two answers, and prints one line. With `sequential`, it runs the loop only. With `gpu`, the rows are in
-// host memory, and with `resident`, they are in GPU memory before the clock starts; without a GPU, both exit with 77. With `cpu` and
-// QUERY_CLUSTER=local:4 in the environment, the query runs in four processes. `--write` writes data and answers for bench/paper/check.py.
+// SIZE is `test`, `small`, `large`, or a number of rows. A program makes its data from a fixed seed, runs the loop
+// written by hand and then the query, compares the two answers, and prints one line.
+//
+// With `sequential`, only the loop runs. With `gpu`, the rows are in host memory before the clock starts, and with
+// `resident`, they are in GPU memory. Without a GPU, both exit with status 77. With `cpu` and QUERY_CLUSTER=local:4 in
+// the environment, the query runs in four processes.
+//
+// `--write` writes data and answers for bench/paper/check.py. `--explain` prints the plan, and what the last run did.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +18,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +38,7 @@ struct options {
   engine on = engine::cpu;
   std::int64_t rows = 0;
   int repeat = 1;
+  bool explain = false;
 
   // Writes the bytes of the rows for bench/paper/check.py, if that was asked for.
   template <class Row> void write(const std::string& name, const std::vector<Row>& data) const {
@@ -46,27 +49,45 @@ struct options {
 // Sizes that have a name, and their numbers of rows.
 using sizes = std::vector<std::pair<std::string_view, std::int64_t>>;
 
+// The positive number that `text` is, or 0.
 inline std::int64_t number(std::string_view text) {
   std::int64_t n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc{} || end != text.data() + text.size() || n < 1) throw std::invalid_argument("not a number: " + std::string(text));
-  return n;
+  return error == std::errc{} && end == text.data() + text.size() && n > 0 ? n : 0;
 }
 
 inline options read(std::string program, std::span<const char* const> arguments, const sizes& known) {
   options o;
   o.program = std::move(program);
+  bool understood = true;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
-    const std::string_view word = arguments[i];
+    const std::string_view word = arguments[i], next = i + 1 < arguments.size() ? arguments[i + 1] : "";
     const auto named = std::ranges::find(engine_names, word);
-    if (named != std::ranges::end(engine_names)) o.on = static_cast<engine>(named - std::ranges::begin(engine_names));
-    else if (word == "--repeat" && i + 1 < arguments.size()) o.repeat = static_cast<int>(number(arguments[++i]));
-    else if (word == "--write" && i + 1 < arguments.size()) o.folder = arguments[++i];
-    else o.size = word;
+    if (named != std::ranges::end(engine_names)) {
+      o.on = static_cast<engine>(named - std::ranges::begin(engine_names));
+    } else if (word == "--explain") {
+      o.explain = true;
+    } else if (word == "--repeat") {
+      o.repeat = static_cast<int>(number(next));
+      understood = understood && o.repeat > 0;
+      ++i;
+    } else if (word == "--write") {
+      o.folder = next;
+      understood = understood && std::filesystem::is_directory(o.folder);
+      ++i;
+    } else {
+      o.size = word;
+    }
   }
   const auto size = std::ranges::find(known, o.size, [](const auto& s) { return s.first; });
   o.rows = size != known.end() ? size->second : number(o.size);
-  return o;
+  if (understood && o.rows > 0) return o;
+  std::cerr << "Usage: paper_" << o.program
+            << " [SIZE] [sequential|cpu|gpu|resident] [--repeat N] [--write FOLDER] [--explain]\n"
+            << "SIZE is a number of rows, or a name:";
+  for (const auto& [name, rows] : known) std::cerr << " " << name << " (" << rows << ")";
+  std::cerr << "; the folder has to be there.\n";
+  std::exit(2);
 }
 
 // Rows as a query that may use what the options ask for. `resident` rows are in GPU memory when this returns.
@@ -89,9 +110,9 @@ class random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     return z ^ (z >> 31);
   }
-  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }                // in [0, 1)
+  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }  // in [0, 1)
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(uniform() * static_cast<double>(n)); }
-  double normal() {                                                                       // Box and Muller
+  double normal() {  // Box and Muller
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(6.283185307179586 * uniform());
   }
@@ -100,7 +121,9 @@ class random {
   std::uint64_t state_;
 };
 
-inline bool near(double a, double b, double relative) { return std::abs(a - b) <= relative * std::max({1.0, std::abs(a), std::abs(b)}); }
+inline bool near(double a, double b, double relative) {
+  return std::abs(a - b) <= relative * std::max({1.0, std::abs(a), std::abs(b)});
+}
 
 template <class F> double seconds(const F& f) {
   const auto begin = std::chrono::steady_clock::now();
@@ -124,9 +147,10 @@ inline void print_list(const char* name, const std::vector<double>& values) {
   std::cout << "]";
 }
 
-// Runs `by_hand()`, which returns rows, and `query()`, which returns a query of such rows, and compares: `same(hand, asked)`.
-// Returns the exit status for main.
-template <class Hand, class Ask, class Same> int run(const options& o, const Hand& by_hand, const Ask& query, const Same& same) {
+// Runs `by_hand()`, which returns rows, and `query()`, which returns a query for such rows. `same(hand, asked)`
+// compares the two. Returns the exit status for main.
+template <class Hand, class Ask, class Same>
+int run(const options& o, const Hand& by_hand, const Ask& query, const Same& same) {
   using rows = decltype(by_hand());
   if ((o.on == engine::gpu || o.on == engine::resident) && !gpu_is_there()) {
     std::cerr << o.program << ": SKIPPED, as there is no GPU\n";
@@ -135,9 +159,9 @@ template <class Hand, class Ask, class Same> int run(const options& o, const Han
   rows hand, asked;
   std::vector<double> hand_seconds, query_seconds;
   bool on_gpu = false, agree = true;
-  // The query makes its rows and tables anew in each run; the memory that a session keeps for its next query is what a program has, too.
   const auto asked_query = o.on == engine::sequential ? decltype(query()){} : query();
   for (int i = 0; i < o.repeat; ++i) {
+    hand = asked = {};  // nothing of an earlier run is freed while the clock runs
     hand_seconds.push_back(seconds([&] { hand = by_hand(); }));
     if (o.on == engine::sequential) continue;
     query_seconds.push_back(seconds([&] { asked = asked_query.to_vector(); }));
@@ -145,14 +169,17 @@ template <class Hand, class Ask, class Same> int run(const options& o, const Han
   }
   if (o.on != engine::sequential) {
     on_gpu = asked_query.explain_json().find("\"engine\": \"gpu\"") != std::string::npos;
+    if (o.explain) std::cerr << asked_query.explain();
     std::cerr << o.program << ": the answers of the loop and of the query " << (agree ? "agree" : "DIFFER") << "\n";
   }
   const char* const cluster = std::getenv("QUERY_CLUSTER");
-  std::cout << "{\"program\": \"" << o.program << "\", \"size\": \"" << o.size << "\", \"rows\": " << o.rows << ", \"engine\": \""
-            << engine_names[static_cast<std::size_t>(o.on)] << "\", \"cluster\": \"" << (cluster ? cluster : "") << "\"";
+  std::cout << "{\"program\": \"" << o.program << "\", \"size\": \"" << o.size << "\", \"rows\": " << o.rows
+            << ", \"engine\": \"" << engine_names[static_cast<std::size_t>(o.on)] << "\", \"cluster\": \""
+            << (cluster ? cluster : "") << "\"";
   print_list("loop_seconds", hand_seconds);
   print_list("query_seconds", query_seconds);
-  std::cout << ", \"on_gpu\": " << (on_gpu ? "true" : "false") << ", \"agree\": " << (agree ? "true" : "false") << "}\n";
+  std::cout << ", \"on_gpu\": " << (on_gpu ? "true" : "false") << ", \"agree\": " << (agree ? "true" : "false")
+            << "}\n";
   o.write("answer", o.on == engine::sequential ? hand : asked);
   return agree ? 0 : 1;
 }

@@ -28,10 +28,12 @@ query::Query<std::int64_t> same_colors(const query::Query<Object>& objects, cons
   const auto id = [](auto o) { return o.id; };
   const auto near = [](auto a, auto b) { return query::abs(a - b) < 0.05f; };
   const auto similar = [near](auto p, auto l) {
-    return near(p.u - p.g, l.u - l.g) && near(p.g - p.r, l.g - l.r) && near(p.r - p.i, l.r - l.i) && near(p.i - p.z, l.i - l.z);
+    return near(p.u - p.g, l.u - l.g) && near(p.g - p.r, l.g - l.r) && near(p.r - p.i, l.r - l.i) &&
+           near(p.i - p.z, l.i - l.z);
   };
   return neighbors.where([](auto n) { return n.object < n.neighbor; })
-      .join(objects, [](auto n) { return n.object; }, id, [](auto n, auto p) { return query::make<Pair>(p, n.neighbor); })
+      .join(objects, [](auto n) { return n.object; }, id,
+            [](auto n, auto p) { return query::make<Pair>(p, n.neighbor); })
       .join(objects, [](auto p) { return p.neighbor; }, id)
       .where([similar](auto p) { return similar(p.first.object, p.second); })
       .select([](auto p) { return p.first.object.id; })
@@ -41,7 +43,8 @@ query::Query<std::int64_t> same_colors(const query::Query<Object>& objects, cons
 // query:end
 
 // loop:begin
-std::vector<std::int64_t> same_colors_by_hand(const std::vector<Object>& objects, const std::vector<Neighbor>& neighbors) {
+std::vector<std::int64_t> same_colors_by_hand(const std::vector<Object>& objects,
+                                              const std::vector<Neighbor>& neighbors) {
   std::unordered_map<std::int64_t, const Object*> by_id;
   for (const Object& o : objects) by_id.emplace(o.id, &o);
   const auto near = [](float a, float b) { return std::abs(a - b) < 0.05f; };
@@ -51,7 +54,8 @@ std::vector<std::int64_t> same_colors_by_hand(const std::vector<Object>& objects
     const auto first = by_id.find(n.object), second = by_id.find(n.neighbor);
     if (first == by_id.end() || second == by_id.end()) continue;
     const Object &p = *first->second, &l = *second->second;
-    if (near(p.u - p.g, l.u - l.g) && near(p.g - p.r, l.g - l.r) && near(p.r - p.i, l.r - l.i) && near(p.i - p.z, l.i - l.z))
+    if (near(p.u - p.g, l.u - l.g) && near(p.g - p.r, l.g - l.r) && near(p.r - p.i, l.r - l.i) &&
+        near(p.i - p.z, l.i - l.z))
       found.insert(p.id);
   }
   std::vector<std::int64_t> ids(found.begin(), found.end());
@@ -76,7 +80,8 @@ int main(int argc, char** argv) {
   for (Neighbor& x : neighbors) x = {(random.below(n) + 1) * 7'919, (random.below(n + n / 100) + 1) * 7'919};
   o.write("objects", objects);
   o.write("neighbors", neighbors);
-  return paper::run(o, [&] { return same_colors_by_hand(objects, neighbors); },
-                    [&] { return same_colors(paper::source(objects, o), paper::source(neighbors, o)); },
-                    [](const auto& a, const auto& b) { return a == b && !a.empty(); });
+  return paper::run(
+      o, [&] { return same_colors_by_hand(objects, neighbors); },
+      [&] { return same_colors(paper::source(objects, o), paper::source(neighbors, o)); },
+      [](const auto& a, const auto& b) { return a == b && !a.empty(); });
 }

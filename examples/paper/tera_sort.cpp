@@ -24,7 +24,8 @@ std::vector<Record> tera_sort_by_hand(std::vector<Record> records) {
 }
 // loop:end
 
-// As the benchmark's own checker does: the keys are in order, and the number of records and the sum of their checksums are right.
+// As the benchmark's own checker does: the keys are in order, and the number of records and the sum of their checksums
+// are right.
 struct summary {
   std::size_t records = 0;
   std::uint64_t sum = 0;
@@ -55,12 +56,13 @@ int main(int argc, char** argv) {
   }
   o.write("records", records);
   const summary before = summary_of(records);
-  return paper::run(o, [&] { return tera_sort_by_hand(records); }, [&] { return tera_sort(paper::source(records, o)); },
-                    [&](const auto& a, const auto& b) {
-                      for (const auto* rows : {&a, &b}) {
-                        const summary s = summary_of(*rows);
-                        if (!s.in_order || s.records != before.records || s.sum != before.sum) return false;
-                      }
-                      return std::ranges::equal(a, b, {}, &Record::key, &Record::key);
-                    });
+  return paper::run(
+      o, [&] { return tera_sort_by_hand(records); }, [&] { return tera_sort(paper::source(records, o)); },
+      [&](const auto& a, const auto& b) {
+        for (const auto* rows : {&a, &b}) {
+          const summary s = summary_of(*rows);
+          if (!s.in_order || s.records != before.records || s.sum != before.sum) return false;
+        }
+        return std::ranges::equal(a, b, {}, &Record::key, &Record::key);
+      });
 }
