@@ -161,7 +161,8 @@ int run(const options& o, const Hand& by_hand, const Ask& query, const Same& sam
   bool on_gpu = false, agree = true;
   const auto asked_query = o.on == engine::sequential ? decltype(query()){} : query();
   for (int i = 0; i < o.repeat; ++i) {
-    hand = asked = {};  // nothing of an earlier run is freed while the clock runs
+    hand = rows();  // so that nothing of an earlier run is freed while the clock runs
+    asked = rows();
     hand_seconds.push_back(seconds([&] { hand = by_hand(); }));
     if (o.on == engine::sequential) continue;
     query_seconds.push_back(seconds([&] { asked = asked_query.to_vector(); }));
