@@ -1,0 +1,187 @@
+// BM25F: the best documents for each of several searches; words in a title count more than words in a body.
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "program.hpp"
+
+// One field of a document: 0 is its title, 1 its body. Words are separated by single spaces.
+struct Field {
+  std::int32_t document, field;
+  std::string text;
+};
+QUERY_RECORD(Field, document, field, text);
+
+struct Words {
+  std::int32_t document, field;
+  std::vector<std::string> words;
+};
+QUERY_RECORD(Words, document, field, words);
+
+struct Term {
+  std::int32_t search;
+  std::string word;
+};
+QUERY_RECORD(Term, search, word);
+
+struct Token {
+  std::string word;
+  std::int32_t document;
+  double weight;
+};
+QUERY_RECORD(Token, word, document, weight);
+
+struct Frequent {
+  std::string word;
+  double documents;
+};
+QUERY_RECORD(Frequent, word, documents);
+
+struct Hit {
+  std::int32_t search, document;
+  double score;
+};
+QUERY_RECORD(Hit, search, document, score);
+
+constexpr std::array<double, 2> weight{5.0, 1.0}, b{0.5, 0.75};
+constexpr double k1 = 1.2;
+constexpr int best = 10;
+
+// query:begin
+query::Query<Hit> search(const query::Query<Field>& fields, const query::Query<Term>& terms, double documents) {
+  const auto word = [](auto x) { return x.word; };
+  const auto words = fields.select([](auto f) {
+    return query::make<Words>(f.document, f.field, query::split(f.text, ' '));
+  });
+  const auto lengths = query::broadcast(words.group_by([](auto w) { return w.field; })
+      .select([](auto g) { return std::pair(g.key(), g.mean([](auto w) { return w.words.size(); })); })
+      .order_by([](auto l) { return l.first; }));
+  const auto weights = query::broadcast(weight), bs = query::broadcast(b);
+  const auto token = [lengths, weights, bs](auto w, auto word) {
+    const auto length = query::cast<double>(w.words.size()) / lengths[w.field].second;
+    return query::make<Token>(word, w.document, weights[w.field] / (1 - bs[w.field] + bs[w.field] * length));
+  };
+  const auto postings = words.select_many([](const auto& w) -> const auto& { return w.words; }, token)
+      .semi_join(terms, word, word)
+      .group_by([](auto t) { return std::pair(t.word, t.document); })
+      .select([](auto g) {
+        return query::make<Token>(g.key().first, g.key().second, g.sum([](auto t) { return t.weight; }));
+      });
+  const auto frequencies = postings.group_by(word).select([](auto g) {
+    return query::make<Frequent>(g.key(), g.count());
+  });
+  return postings.join(frequencies, word, word)
+      .join(terms, [](auto p) { return p.first.word; }, word, [documents](auto p, auto t) {
+        const auto [posting, frequent] = p;
+        const auto rarity = query::log(1 + (documents - frequent.documents + 0.5) / (frequent.documents + 0.5));
+        return query::make<Hit>(t.search, posting.document, rarity * posting.weight / (k1 + posting.weight));
+      })
+      .group_by([](auto h) { return std::pair(h.search, h.document); })
+      .select([](auto g) {
+        return query::make<Hit>(g.key().first, g.key().second, g.sum([](auto h) { return h.score; }));
+      })
+      .group_by([](auto h) { return h.search; })
+      .top(best, [](auto h) { return std::pair(h.score, -h.document); })
+      .order_by([](auto h) { return h.search; })
+      .then_by_descending([](auto h) { return h.score; })
+      .then_by([](auto h) { return h.document; });
+}
+// query:end
+
+// loop:begin
+template <class F> std::int64_t each_word(const std::string& text, const F& f) {
+  std::int64_t n = 0;
+  for (std::size_t begin = 0; begin <= text.size(); ++n) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    f(std::string_view(text).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return n;
+}
+
+std::vector<Hit> search_by_hand(const std::vector<Field>& fields, const std::vector<Term>& terms, double documents) {
+  std::array<double, 2> total{}, count{};
+  std::vector<double> length;
+  for (const Field& f : fields) {
+    length.push_back(static_cast<double>(each_word(f.text, [](std::string_view) {})));
+    total[f.field] += length.back();
+    ++count[f.field];
+  }
+  std::unordered_map<std::string_view, std::unordered_map<std::int32_t, double>> postings;
+  for (const Term& t : terms) postings[t.word];
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Field& f = fields[i];
+    const double relative = length[i] / (total[f.field] / count[f.field]);
+    const double each = weight[f.field] / (1 - b[f.field] + b[f.field] * relative);
+    each_word(f.text, [&](std::string_view word) {
+      const auto found = postings.find(word);
+      if (found != postings.end()) found->second[f.document] += each;
+    });
+  }
+  std::map<std::int32_t, std::unordered_map<std::int32_t, double>> scores;
+  for (const Term& t : terms) {
+    const auto& of_word = postings[t.word];
+    const double n = static_cast<double>(of_word.size()), rarity = std::log(1 + (documents - n + 0.5) / (n + 0.5));
+    for (const auto& [document, w] : of_word) scores[t.search][document] += rarity * w / (k1 + w);
+  }
+  std::vector<Hit> hits;
+  for (const auto& [search, of_document] : scores) {
+    std::vector<Hit> all;
+    for (const auto& [document, score] : of_document) all.push_back({search, document, score});
+    const auto end = all.begin() + std::min<std::ptrdiff_t>(best, std::ssize(all));
+    std::partial_sort(all.begin(), end, all.end(), [](const Hit& x, const Hit& y) {
+      return x.score != y.score ? x.score > y.score : x.document < y.document;
+    });
+    hits.insert(hits.end(), all.begin(), end);
+  }
+  return hits;
+}
+// loop:end
+
+// Equal scores may differ in the last bit, as their sums add up in another order; then either document may come first.
+bool same(const std::vector<Hit>& a, const std::vector<Hit>& b) {
+  if (a.size() != b.size() || a.empty()) return false;
+  const auto tied = [&](std::size_t i, std::size_t j) {
+    return j >= a.size() || a[j].search != a[i].search || paper::near(a[i].score, a[j].score, 1e-9);
+  };
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].search != b[i].search || !paper::near(a[i].score, b[i].score, 1e-9)) return false;
+    if (a[i].document != b[i].document && !tied(i, i + 1) && !tied(i, i - 1)) return false;
+  }
+  return true;
+}
+
+// Documents of 50,000 words by Zipf's law: the word of rank r occurs about 1 / r as often as the first.
+int main(int argc, char** argv) {
+  const paper::options o = paper::read("bm25", std::span(argv, static_cast<std::size_t>(argc)),
+                                       {{"test", 500}, {"small", 1 << 18}, {"large", 1 << 20}});
+  paper::random random(7);
+  const auto some_words = [&](std::int64_t n) {
+    std::string text;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto rank = static_cast<std::int64_t>(std::exp(random.uniform() * std::log(50'000.0)));
+      text += (i ? " word" : "word") + std::to_string(rank);
+    }
+    return text;
+  };
+  std::vector<Field> fields;
+  for (std::int32_t d = 0; d < o.rows; ++d) {
+    fields.push_back({d, 0, some_words(2 + random.below(7))});
+    fields.push_back({d, 1, some_words(10 + random.below(50))});
+  }
+  std::vector<Term> terms;
+  for (std::int32_t search = 0; search < 16; ++search)
+    for (const std::int32_t rank : {3 + search, 40 + 7 * search, 300 + 11 * search})
+      terms.push_back({search, "word" + std::to_string(rank)});
+  if (!o.folder.empty()) {
+    query::from(fields).write_json_lines(o.folder + "/fields.json");
+    query::from(terms).write_json_lines(o.folder + "/terms.json");
+  }
+  return paper::run(
+      o, [&] { return search_by_hand(fields, terms, static_cast<double>(o.rows)); },
+      [&] { return search(paper::source(fields, o), paper::source(terms, o), static_cast<double>(o.rows)); }, same);
+}
