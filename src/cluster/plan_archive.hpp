@@ -438,7 +438,7 @@ template <bool Writes> class plan_archive {
     });
   }
   void branch(planner::branch& b, bool divided) {
-    auto& [source, table, prefilters, stages, wanted, row, number, part_of] = b;
+    auto& [source, table, prefilters, stages, wanted, row, number, part_of, by_field] = b;
     verb(source);
     if (source && divided && std::find(sources.begin(), sources.end(), source) == sources.end()) {
       sources.push_back(source);
@@ -450,6 +450,7 @@ template <bool Writes> class plan_archive {
     list(wanted);
     type(row);
     value(number);
+    value(by_field);
   }
   std::vector<const detail::logical*> sources;
   std::vector<std::shared_ptr<const detail::capture>> captured;
