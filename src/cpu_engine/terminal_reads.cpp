@@ -172,11 +172,7 @@ class window_cursor final : public detail::row_cursor {
       b = block_of(made_, first_);
       return true;
     }
-    if (pipeline_.streams_as_it_is()) {
-      if (!pipeline_.next_piece(made_)) return false;
-      b = block_of(made_, first_);
-      return true;
-    }
+    if (pipeline_.streams_as_it_is()) return next_piece(b);
     while (true) {
       if (failure_) std::rethrow_exception(failure_);
       if (at_ == window_.size() && !fill()) return false;
@@ -190,6 +186,17 @@ class window_cursor final : public detail::row_cursor {
   }
 
  private:
+  bool next_piece(row_block& b) {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      if (!pipeline_.next_piece(made_)) return false;
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+    b = block_of(made_, first_);
+    return true;
+  }
   // What parts throw waits for its turn: a reader sees the same rows before it, whatever the number of threads.
   bool fill() {
     window_.clear();

@@ -63,7 +63,7 @@ CONFORMS(runs_as_lists, of_numbers, "chunk", "window") {
 
 CONFORMS(runs_as_lists, of_strings_and_awkward_numbers, "chunk", "window") {
   std::vector<std::string> texts;
-  for (const std::int64_t x : numbers(12'000)) texts.push_back(x % 3 ? std::to_string(x) : "a text that lies on the heap " + std::to_string(x));
+  for (const std::int64_t x : numbers(12'000)) texts.push_back((x % 3 ? "" : "a text that lies on the heap ") + std::to_string(x));
   check(e, texts, 2);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   check(e, std::vector<double>{nan, -0.0, 0.0, 1e308, nan, -1e-320}, 2);

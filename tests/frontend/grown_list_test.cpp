@@ -42,6 +42,9 @@ TEST(grown_list, copies_grow_apart) {
   EXPECT_EQ(all_of(a), (strings{"x", "y", "a"}));
   EXPECT_EQ(all_of(b), (strings{"x", "y", "b"}));
   EXPECT_EQ(all_of(c), (strings{"x", "y", "c"}));
+  c.replace(1, "w");
+  EXPECT_EQ(all_of(c), (strings{"x", "w", "c"}));
+  EXPECT_EQ(all_of(a), (strings{"x", "y", "a"}));
   c.clear();
   EXPECT_TRUE(c.empty());
   c.push_back("z");

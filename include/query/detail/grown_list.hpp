@@ -53,6 +53,12 @@ template <class T> class grown_list {
     ::new (static_cast<void*>(room_->at(n_))) T(std::move(x));
     ++n_;
   }
+  // Element i of this list alone: it shares none of them afterwards.
+  void replace(std::size_t i, T x) {
+    grown_list own;
+    for (std::size_t k = 0; k < n_; ++k) own.push_back(k == i ? std::move(x) : (*this)[k]);
+    *this = std::move(own);
+  }
   void clear() {
     n_ = 0;
     room_.reset();

@@ -239,7 +239,7 @@ class made_texts::writer {
       const bool key = is_key(i) && (sides_ == 1 || sets() || i == side);
       if (!groups && !key) continue;
       const node* now = groups ? over_arguments(root, reads) : reads.contains(root) ? reads.at(root) : root;
-      over.functions[i] = function(n_.functions[i].role, now, with, n_.functions[i].result);
+      over.functions.replace(i, function(n_.functions[i].role, now, with, n_.functions[i].result));
       if (groups) group_function_ = now;
     }
   }
@@ -282,7 +282,7 @@ class made_texts::writer {
     if (!behind) throw not_generated("the result of " + n_.label + " is not made of whole rows");
     made.maker_ = select(behind, row, n_.row);
     const node* given = arena_->put(node{op::make, 0, row, 0, parts, {}, 0});
-    over.functions[result] = function(n_.functions[result].role, given, n_.functions[result].row, row);
+    over.functions.replace(result, function(n_.functions[result].role, given, n_.functions[result].row, row));
     over.row = row;
   }
   // The key and the aggregates.
