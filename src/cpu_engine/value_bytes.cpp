@@ -33,12 +33,16 @@ const std::byte* read_raw(void* to, std::size_t bytes, const std::byte* from) {
   return from + bytes;
 }
 
+constexpr std::size_t elements_a_look = 1024;  // a list may hold all rows of a query
+
 // Calls f(part's type, part) for the parts of a record, or for n elements.
 template <class At, class F> void each_part(const ir::type& t, At* at, std::size_t n, const F& f) {
   if (t.k == ir::kind::record) {
     for (const ir::field& x : t.fields()) f(*x.of, at + x.offset);
   } else {
-    for (std::size_t i = 0; i < n; ++i) f(*t.element, at + i * t.element->size);
+    detail::in_runs<elements_a_look>(0, n, [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) f(*t.element, at + i * t.element->size);
+    });
   }
 }
 
@@ -165,8 +169,6 @@ bool owns_heap(const ir::type& t) {
 }
 
 namespace {
-constexpr std::size_t elements_a_look = 4096;  // a list may hold all rows of a query
-
 // A block of the heap: glibc's has a word before it, is a multiple of 16 long, and at least 32.
 std::size_t block_bytes(std::size_t bytes) {
   constexpr std::size_t step = 16, word = sizeof(void*), least = 32;

@@ -1,9 +1,10 @@
 // Memory of one session: blocks, tables, partitions and results come from here and go back for the next query.
 //
 // Fresh pages from the system are the largest single cost of a group-by or a join (3x to 4.5x, measured), so big
-// buffers are huge pages that are kept and reused by size class, and given back when the session's limit is near. A pool without living
-// buffers keeps its memory only while it is one of the few that were in use last: programs may have hundreds of sessions. Where a buffer
-// does not fit any more, those who hold memory that can go to a file (pool_evictor) are asked for it first.
+// buffers are huge pages that are kept and reused by size class, and given back when the session's limit is near. What nobody has needed
+// for a while goes back, too, but for a little (unneeded_memory), which a pool without living buffers keeps only while it is one of the
+// few that were in use last: programs may have hundreds of sessions. Where a buffer does not fit any more, those who hold memory that can
+// go to a file (pool_evictor) are asked for it first.
 //
 //   buffer_pool pool(8ull << 30);
 //   buffer rows = pool.allocate(n * sizeof(Row));   // 64-byte aligned, uninitialised; back in the pool when destroyed
