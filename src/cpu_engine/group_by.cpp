@@ -167,6 +167,14 @@ double groups_of_all(double seen, double rows) {
   return low;
 }
 
+// Whether a partition has many more rows than groups, by the first of its parts: then it sends groups. Part by part, keys may hardly come
+// twice, though each comes often in the whole partition.
+bool sends_few_groups(const group_table& first, std::size_t parts) {
+  const double rows = static_cast<double>(first.rows_seen);
+  const double groups = groups_of_all(static_cast<double>(first.groups.size()), rows);
+  return groups * rows_a_group_of_part <= rows * static_cast<double>(parts);
+}
+
 // How many groups there will be, of a sample; 0: unknown. Looks at eight places of the source, as rows may lie in some order.
 class group_sample final : public column_sink {
  public:
@@ -311,7 +319,7 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   // The first part tells whether tables a part pay.
   if (!sampled && p.run_some(1, run) && p.source_rows() && tables.size() > 1 &&
       !pre_aggregation_pays(tables[0].get(), beyond.begun() ? &beyond.rows() : nullptr)) {
-    if (sends && !beyond.begun()) return one_by_one(tables_by_part(0));
+    if (sends && !beyond.begun() && !sends_few_groups(*tables[0], p.parts().value_or(1))) return one_by_one(tables_by_part(0));
     return put_apart(tables_by_part(0), std::move(beyond).take(), 0);
   }
   if (p.source_rows()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,17 @@ TEST(partial_groups, rows_with_keys_of_their_own_are_sent_as_groups) {
   };
   EXPECT_EQ(longest(four), longest(one));
   EXPECT_EQ(four.of.memory_used(), 0u);
+}
+
+// A partition's first rows hardly share keys, but all of its rows do: groups are sent.
+TEST(partial_groups, keys_that_come_back_late_are_sent_as_groups) {
+  auto rows = sales(600'000, 10);
+  std::mt19937 random(1);
+  for (sale& s : rows) s.shop = static_cast<std::int32_t>(random() % 50'000);
+  const session one(1), two(2);
+  const auto in = [&](const session& s) { return by_shop(query::from(rows).in(s.of).group_by(shop).select(reported).to_vector()); };
+  EXPECT_EQ(in(two), in(one));
+  EXPECT_LE(two.sent(), 3 * 50'000u);  // the groups of both partitions, and the results
 }
 
 TEST(partial_groups, where_states_are_lists_or_own_memory_rows_are_sent) {
