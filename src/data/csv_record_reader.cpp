@@ -29,7 +29,7 @@ void check_csv_row(const ir::type* row, const std::vector<leaf_column>& leaves, 
     if (scalar(leaf.value_type())) continue;
     if (leaf.of->k == ir::kind::list)
       refuse("a column of a CSV file cannot hold a list: field '" + leaf.name + "' is " + type_name(leaf.of) +
-             "; use a std::array, or one row an element");
+             "; use a std::array, or one row for each element (select_many)");
     refuse("a column of a CSV file holds a number, a bool, an enum or a string, or std::optional of those: field '" +
            leaf.name + "' is " + type_name(leaf.of));
   }

@@ -56,7 +56,7 @@ std::vector<std::string> files_of_pattern(const std::string& pattern, file_forma
   int failed = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &found);
   if (failed == GLOB_ABORTED && (errno == ENOENT || errno == ENOTDIR)) failed = GLOB_NOMATCH;
   const std::unique_ptr<glob_t, void (*)(glob_t*)> frees(&found, &::globfree);
-  if (failed == GLOB_NOMATCH) fail(format, "no file is like the pattern: " + pattern);
+  if (failed == GLOB_NOMATCH) fail(format, "no file matches the pattern: " + pattern);
   if (failed == GLOB_NOSPACE) throw std::bad_alloc();
   if (failed != 0) refuse(format, pattern, errno);
   std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);

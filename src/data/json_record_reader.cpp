@@ -95,7 +95,11 @@ bool json_record_reader::value(const json_shape& shape, void* to) {
 }
 
 bool json_record_reader::object(const json_shape& shape, void* to, bool is_row) {
-  if (!takes('{')) return expected(expected_of(shape.of));
+  if (!takes('{')) {
+    (void)expected(expected_of(shape.of));
+    if (is_row) error_.what += "; each line must be a JSON object; query::read_csv reads a CSV file";
+    return false;
+  }
   const std::size_t seen = seen_.size();
   seen_.resize(seen + shape.keys.size(), 0);
   if (!members(shape, to, is_row, seen)) return false;
@@ -131,7 +135,7 @@ bool json_record_reader::members(const json_shape& shape, void* to, bool is_row,
     if (i == shape.keys.size()) {
       if (unknown_ == unknown_fields::refuse)
         return wrong(key_at, "no field of " + type_name(shape.of) + " has the key '" + cut_text(printable(key_), 40) +
-                                 "': json_options.columns maps keys to fields, and .unknown = query::unknown_fields::ignore passes over "
+                                 "': .columns names the key of a field, and .unknown = query::unknown_fields::ignore passes over "
                                  "others");
       if (!skip_value(0)) return false;
     } else {

@@ -35,7 +35,7 @@ class shape_maker {
   void finish(const ir::type* row) const {
     for (std::size_t i = 0; i < used_.size(); ++i)
       if (!used_[i])
-        refuse("json_options.columns names a field that " + type_name(row) + " does not have: '" + options_.columns[i].field + "'");
+        refuse(".columns names a field that " + type_name(row) + " does not have: '" + options_.columns[i].field + "'");
   }
 
  private:

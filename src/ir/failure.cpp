@@ -22,10 +22,13 @@ void no_row_at_edge(std::string_view edge) {
 }
 
 void fail_negative(std::string_view verb, std::int64_t n, call_site at) {
+  if (verb.starts_with("element_at"))
+    fail(verb, "a position must not be negative: " + std::to_string(n) + "; use last() or slice(" + std::to_string(n) + ")", at);
   fail(verb, "a number of rows must not be negative: " + std::to_string(n), at);
 }
 void fail_not_positive(std::string_view verb, std::int64_t n, call_site at) {
-  fail(verb, "the number must be positive: " + std::to_string(n), at);
+  const std::string what = verb == "window" ? "the length and the step" : "the number";  // it is not known which of the two
+  fail(verb, what + " must be positive: " + std::to_string(n), at);
 }
 void fail_past_last(std::string_view verb, std::string_view numbers, std::string_view last, call_site at) {
   fail(verb,

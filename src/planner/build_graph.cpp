@@ -463,10 +463,10 @@ class builder {
   void check(const logical& n) const {
     if (n.ordered_to == query::engine::gpu && !options_.gpu_status.empty())
       detail::fail("on", n.label + " is ordered to the GPU: " + options_.gpu_status +
-                           "; leave out on(query::engine::gpu): as_accelerated() alone uses a GPU where there is one, else the CPU",
+                           "; write as_accelerated() to use a GPU only if there is one",
                    n.where);
     if (n.gpu_required && !options_.gpu_status.empty())
-      detail::fail("require_gpu", options_.gpu_status + "; in its place as_accelerated() uses a GPU where there is one, else the CPU",
+      detail::fail("require_gpu", options_.gpu_status + "; write as_accelerated() to use a GPU only if there is one",
                    n.where);
   }
 

@@ -33,7 +33,7 @@ const ir::node* record_of(ir::arena& a, const ir::type* t, std::vector<const ir:
 typed_text::row_column column_of(const typed_text::named_value& v) {
   if (!typed_text::can_be_column(v.value->type))
     throw typed_text::fault{v.at, v.length,
-                            "a column is a number or a string, and `" + v.name + "` is a " + std::string(v.value->type->name)};
+                            "a column is a number or a string, and `" + v.name + "` has the type " + std::string(v.value->type->name)};
   return {v.name, v.value->type};
 }
 const ir::type* row_of(const std::vector<typed_text::named_value>& values) {
@@ -83,7 +83,7 @@ cell cell_of(const ir::type* t, const void* at) {
       const void* const value = t->get.value(at);
       return value ? cell_of(t->element, value) : cell{};
     }
-    default: throw user_error("rows: a column is a " + std::string(t->name) + ", which is no cell; select its parts");
+    default: throw user_error("rows: a column has the type " + std::string(t->name) + ", which does not fit in a cell; select its parts");
   }
 }
 

@@ -31,6 +31,7 @@ namespace {
 
 constexpr int most_threads = 4096;
 
+// "4096", "512M", "512MB", "512MiB": a unit is always a power of 1024.
 std::size_t bytes_of(const char* name, const std::string& text) {
   std::size_t end = 0;
   unsigned long long n = 0;
@@ -48,9 +49,11 @@ std::size_t bytes_of(const char* name, const std::string& text) {
       case 'T': unit = 1ull << 40; break;
       default: end = 0;
     }
+    if (end > 0 && (text.compare(end, 2, "iB") == 0 || text.compare(end, 2, "ib") == 0)) end += 2;
+    else if (end > 0 && (text.compare(end, 1, "B") == 0 || text.compare(end, 1, "b") == 0)) end += 1;
   }
   if (end == 0 || end != text.size())
-    throw user_error(std::string(name) + ": expected bytes, such as 4096, 512M or 8G: found '" + text + "'");
+    throw user_error(std::string(name) + ": expected bytes, such as 4096, 512M or 8GiB: found '" + text + "'");
   return static_cast<std::size_t>(n) * unit;
 }
 

@@ -27,9 +27,9 @@ CONFORMS(messages, missing_rows, "first", "last", "single", "single_or_default",
   EXPECT_MESSAGE("single: the query has more than one row; use first", q.single());
   EXPECT_MESSAGE("single: the query has more than one row", q.single([](auto x) { return x > 0; }));
   EXPECT_MESSAGE("single_or_default: the query has more than one row", q.single_or_default(7));
-  EXPECT_MESSAGE("element_at: the query has no such row; use element_at_or_default", q.element_at(4));
-  EXPECT_MESSAGE("element_at: a number of rows must not be negative: -1", q.element_at(-1));
-  EXPECT_MESSAGE("element_at_or_default: a number of rows must not be negative: -2", q.element_at_or_default(-2, 7));
+  EXPECT_MESSAGE("element_at: the query has no such row; use element_at_or_default, or test count() first", q.element_at(4));
+  EXPECT_MESSAGE("element_at: a position must not be negative: -1; use last() or slice(-1)", q.element_at(-1));
+  EXPECT_MESSAGE("element_at_or_default: a position must not be negative: -2; use last() or slice(-2)", q.element_at_or_default(-2, 7));
 }
 
 CONFORMS(messages, numbers_of_rows, "take", "skip", "take_last", "skip_last", "sample", "top", "chunk", "window", "partitioned") {
@@ -42,8 +42,9 @@ CONFORMS(messages, numbers_of_rows, "take", "skip", "take_last", "skip_last", "s
   EXPECT_MESSAGE("top: a number of rows must not be negative: -3", q.top(-3, itself));
   EXPECT_MESSAGE("chunk: the number must be positive: 0", q.chunk(0));
   EXPECT_MESSAGE("chunk: the number must be positive: -2", q.chunk(-2, [](std::span<const std::int64_t> r) { return r.size(); }));
-  EXPECT_MESSAGE("window: the number must be positive: 0", q.window(0));
-  EXPECT_MESSAGE("window: the number must be positive: 0", q.window(2, [](std::span<const std::int64_t> r) { return r.size(); }, 0));
+  EXPECT_MESSAGE("window: the length and the step must be positive: 0", q.window(0));
+  EXPECT_MESSAGE("window: the length and the step must be positive: 0",
+                 q.window(2, [](std::span<const std::int64_t> r) { return r.size(); }, 0));
   EXPECT_MESSAGE("partitioned: the number must be positive: 0", q.partitioned(0));
   EXPECT_MESSAGE("range_partitioned_by: a number of rows must not be negative: -1", q.range_partitioned_by(itself, -1));
   EXPECT_MESSAGE("hash_partitioned_by: more than 1048576 partitions: 2000000", q.hash_partitioned_by(itself, 2000000).count());
@@ -79,13 +80,14 @@ CONFORMS(messages, sources, "range", "repeat", "columns", "read_csv", "read_json
   std::fputs("id,key,amount,price\n1,2,x,4\n", f);
   std::fclose(f);
   EXPECT_MESSAGE("read_csv: " + path + ":2:5: expected i64 for column 'amount', found 'x'", on(e, query::read_csv<tick>(path)).to_vector());
-  EXPECT_MESSAGE("read_json_lines: " + path + ":1:1: expected an object for tick, found id",
+  EXPECT_MESSAGE("read_json_lines: " + path + ":1:1: expected an object for tick, found id; "
+                 "each line must be a JSON object; query::read_csv reads a CSV file",
                  on(e, query::read_json_lines<tick>(path)).to_vector());
   EXPECT_MESSAGE("read_binary: " + path + ": 28 bytes are not a whole number of rows: one of tick has 24, and the file ends within the one "
                  "that begins at byte 24", on(e, query::read_binary<tick>(path)).to_vector());
   std::filesystem::remove(path);
   EXPECT_MESSAGE("read_binary: cannot read the file: /nowhere/t.bin: ", on(e, query::read_binary<tick>("/nowhere/t.bin")).count());
-  EXPECT_MESSAGE("read_csv: no file is like the pattern: /nowhere/*.csv", on(e, query::read_csv<tick>("/nowhere/*.csv")).count());
+  EXPECT_MESSAGE("read_csv: no file matches the pattern: /nowhere/*.csv", on(e, query::read_csv<tick>("/nowhere/*.csv")).count());
   EXPECT_MESSAGE("read_csv: there are no files: the list of paths is empty",
                  on(e, query::read_csv<tick>(std::vector<std::string>{})).count());
 }

@@ -177,7 +177,8 @@ TEST_F(csv_errors_test, options_that_the_file_asks_for) {
 
 TEST_F(csv_errors_test, rows_that_csv_cannot_hold) {
   EXPECT_EQ(error<listed>("a,values\n"),
-            "read_csv: a column of a CSV file cannot hold a list: field 'values' is list<i32>; use a std::array, or one row an element");
+            "read_csv: a column of a CSV file cannot hold a list: field 'values' is list<i32>; "
+            "use a std::array, or one row for each element (select_many)");
   EXPECT_EQ(error<deep>("a\n"),
             "read_csv: a column of a CSV file holds a number, a bool, an enum or a string, or std::optional of those: field 'a' is "
             "optional<optional<i32>>");

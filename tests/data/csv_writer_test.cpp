@@ -139,7 +139,8 @@ TEST_F(csv_writer_test, a_target_that_cannot_be_replaced_is_left_alone) {
 
 TEST_F(csv_writer_test, rows_and_options_are_checked) {
   EXPECT_EQ(error_of([&] { csv_writer(path(), {}, ir::describe<tagged>()); }),
-            "write_csv: a column of a CSV file cannot hold a list: field 'tags' is list<i32>; use a std::array, or one row an element");
+            "write_csv: a column of a CSV file cannot hold a list: field 'tags' is list<i32>; "
+            "use a std::array, or one row for each element (select_many)");
   EXPECT_EQ(error_of([&] { write<std::string>({"a,b"}, {.quote = '\0'}); }),
             "write_csv: a value needs quotes, and csv_options.quote is off: a,b");
   EXPECT_EQ(error_of([&] { csv_writer(path(), {.delimiter = '1'}, ir::describe<stock>()); }),

@@ -56,7 +56,7 @@ TEST_F(file_names_test, are_those_of_errors_too) {
   file("id\n1\nx\n", "b.csv");
   EXPECT_NE(error(read_csv<dated_trade>(path("*.csv"), {.file_name_in = "day"}).where([](auto t) { return t.id > 0; }))
                 .find("read_csv: b.csv:3:1: expected i32 for column 'id', found 'x'"), std::string::npos);
-  EXPECT_NE(error(read_csv<dated_trade>(path("*.tsv"))).find("read_csv: no file is like the pattern: *.tsv"), std::string::npos);
+  EXPECT_NE(error(read_csv<dated_trade>(path("*.tsv"))).find("read_csv: no file matches the pattern: *.tsv"), std::string::npos);
 }
 
 }  // namespace

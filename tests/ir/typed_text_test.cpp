@@ -1,10 +1,12 @@
 // Texts that users type: their meaning, the errors of invalid ones, and safety against hostile ones.
+#include <chrono>
 #include <random>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include <query/query.hpp>
+#include <query/times.hpp>
 
 #include "ir/typed_text/parser.hpp"
 
@@ -38,6 +40,12 @@ struct row {
   std::int32_t in;
 };
 QUERY_RECORD(row, symbol, price, qty, weight, lots, total, hot, grade, way, name, fee, note, at, home, legs, marks, in);
+
+struct person {
+  std::chrono::year_month_day born;
+  std::optional<std::chrono::year_month_day> died;
+};
+QUERY_RECORD(person, born, died);
 
 template <class... V> std::string shown(const std::string& text, const V&... values) {
   try {
@@ -185,6 +193,27 @@ TEST(typed_text, faults_name_place_and_fix) {
             "fault at 6, 20: this number has more than 64 bits; with a point, as in 1e20 or 1.0, it is a double");
   EXPECT_EQ(shown("trim(name, 'a', 'b') = ''"), "fault at 0, 20: `trim` takes 1 or 2 arguments, and here are 3");
   EXPECT_TRUE(shown("matches(name, 'a(b')").starts_with("fault at 14, 5: matches: ")) << shown("matches(name, 'a(b')");
+}
+
+TEST(typed_text, dates_are_refused_with_their_parts) {
+  using namespace std::chrono;
+  const std::vector<person> people{{year_month_day(year(1906), month(12), day(9)), {}}};
+  const auto rows = query::from(people);
+  const auto error = [](const auto& f) -> std::string {
+    try {
+      (void)f();
+    } catch (const query::text_error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  const std::string whole = "where: this is a date, which is not compared as a whole; compare its parts, ";
+  EXPECT_TRUE(error([&] { return rows.where("born > '1900-01-01'"); }).starts_with(whole + "born.year, born.month, born.day\n"));
+  EXPECT_TRUE(error([&] { return rows.where("died > '1900-01-01'"); }).starts_with(whole + "died.year, died.month, died.day\n"));
+  EXPECT_TRUE(error([&] { return rows.order_by("born"); })
+                  .starts_with("order_by: a sort key is a number or a string, and this is a date; sort by its parts, born.year, "
+                               "born.month, born.day\n"));
+  EXPECT_EQ(rows.where("born.year > 1900 and born.month = 12").order_by("born.year, born.day desc").count(), 1);
 }
 
 // As in CSV.

@@ -53,7 +53,20 @@ TEST(standard_session_death, values_of_the_environment_that_make_no_sense_are_re
   refuses("QUERY_CHECKED", "maybe", "QUERY_CHECKED: expected 0 or 1: found 'maybe'");
   refuses("QUERY_TEMP", "/nowhere", "QUERY_TEMP: expected a folder: found '/nowhere'");
   refuses("QUERY_THREADS", "many", "QUERY_THREADS: expected a number");
-  refuses("QUERY_MEMORY_LIMIT", "12Q", "QUERY_MEMORY_LIMIT: ");
+  for (const char* bytes : {"12Q", "512MX", "512MiBB", "512Mi", "MB"}) refuses("QUERY_MEMORY_LIMIT", bytes, "QUERY_MEMORY_LIMIT: ");
+}
+
+TEST(standard_session_death, a_size_may_have_a_unit_in_any_usual_form) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const char* bytes : {"536870912", "512M", "512m", "512MB", "512Mb", "512MiB", "512mib", "2MiB"})
+    EXPECT_EXIT(
+        {
+          ::setenv("QUERY_MEMORY_LIMIT", bytes, 1);
+          (void)query::Session::standard();
+          std::_Exit(0);
+        },
+        testing::ExitedWithCode(0), "")
+        << bytes;
 }
 
 }  // namespace standard_session_test

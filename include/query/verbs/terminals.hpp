@@ -493,8 +493,9 @@ template <class Derived, class T> class terminals {
     return std::move(v.front());
   }
   static T need(std::optional<T> r, const char* verb, call_site at) {
-    if (!r) detail::fail(verb, std::string("the query has no such row; use ") + verb + "_or_default, or test any() first", at);
-    return std::move(*r);
+    if (r) return std::move(*r);
+    const char* test = std::string_view(verb) == "element_at" ? "count()" : "any()";
+    detail::fail(verb, std::string("the query has no such row; use ") + verb + "_or_default, or test " + test + " first", at);
   }
 };
 

@@ -17,7 +17,13 @@ std::string between_ticks(std::string_view s) { return "`" + std::string(s) + "`
 }  // namespace
 
 std::string described(const type* t) {
-  if (t->counts.what != unit::of::nothing) return t->counts.what == unit::of::duration ? "a duration" : "a time or a date";
+  switch (t->counts.what) {
+    case unit::of::duration: return "a duration";
+    case unit::of::time: return "a time";
+    case unit::of::date: return "a date";
+    case unit::of::date_part: return "a part of a date";
+    case unit::of::nothing: break;
+  }
   if (t->is_enum) return "an enum";
   switch (t->k) {
     case kind::boolean: return "true or false";
@@ -28,6 +34,14 @@ std::string described(const type* t) {
     case kind::optional: return "an optional";
     default: return t->name == "char" ? "a character" : "a number";
   }
+}
+
+std::string parts_of_date(const node* date) {
+  const std::string_view name = date->what == op::value ? date->kids[0]->text : date->text;
+  if (name.empty()) return "its year, month and day";
+  std::string all = "its parts";
+  for (const field& f : date->type->field_list) all += ", " + std::string(name) + "." + std::string(f.name);
+  return all;
 }
 
 // ---------------------------------------------------------------- constants and parts
@@ -330,9 +344,10 @@ const node* maker::compared(op what, const operand& a, const operand& b, std::si
     if (!is_arithmetic(t->k) && t->k != kind::string)
       throw fault{side->at, side->end - side->at,
                   "this is " + described(t) + ", which is not compared as a whole" +
-                      (t->k == kind::record  ? "; name a field of it"
-                       : t->k == kind::array ? "; name an element, as in `x[0]`"
-                                             : "")};
+                      (t->counts.what == unit::of::date ? "; compare " + parts_of_date(side->value)
+                       : t->k == kind::record           ? "; name a field of it"
+                       : t->k == kind::array            ? "; name an element, as in `x[0]`"
+                                                        : "")};
   }
   std::string why = described(tx) + " is not compared with " + described(ty);
   if ((tx->name == "char") != (ty->name == "char") && (tx->k == kind::string || ty->k == kind::string))

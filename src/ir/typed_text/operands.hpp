@@ -92,5 +92,7 @@ class maker {
 
 // "a number", "a string": for messages.
 std::string described(const type* t);
+// "its parts, born.year, born.month, born.day": for messages that refuse a whole date.
+std::string parts_of_date(const node* date);
 
 }  // namespace query::ir::typed_text

@@ -45,7 +45,8 @@ class parser {
       const node* const value = make_.result(x);
       const type* const t = value->type->k == kind::optional ? value->type->element : value->type;
       if (!is_arithmetic(t->k) && t->k != kind::string)
-        throw fault{x.at, x.end - x.at, "a sort key is a number or a string, and this is " + described(t)};
+        throw fault{x.at, x.end - x.at, "a sort key is a number or a string, and this is " + described(t) +
+                                            (t->counts.what == unit::of::date ? "; sort by " + parts_of_date(x.value) : "")};
       key k{value, false, std::nullopt};
       if (take_word("desc")) k.descending = true;
       else take_word("asc");

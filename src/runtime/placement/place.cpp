@@ -58,7 +58,8 @@ void check_loss(const detail::logical& n, const std::string& why, const session_
 }
 void not_as_required(const detail::logical& n, const std::string& why, const session_state* session) {
   check_loss(n, why, session);
-  detail::fail("require_gpu", n.label + " runs on the CPU: " + why + "; use as_accelerated() to allow that", n.where);
+  detail::fail("require_gpu", n.label + " runs on the CPU: " + why + "; write as_accelerated() to use a GPU only where it can run",
+               n.where);
 }
 void require_gpu(const vertex& v, const session_state& session) {
   const detail::logical* n = gpu_required(v);
@@ -76,7 +77,10 @@ const detail::logical* ordered_to_gpu(const vertex& v) {
 
 void not_on_gpu(const detail::logical& n, const std::string& why, const session_state* session) {
   check_loss(n, why, session);
-  detail::fail("on", n.label + " is ordered to the GPU but runs on the CPU: " + why + "; use as_accelerated() to allow that", n.where);
+  detail::fail("on",
+               n.label + " is ordered to the GPU but runs on the CPU: " + why +
+                   "; write as_accelerated() to use a GPU only where it can run",
+               n.where);
 }
 
 // Several engines at once, where that is expected to be faster than the best of them.
