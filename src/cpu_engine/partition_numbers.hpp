@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <query/errors.hpp>
+#include <query/detail/failure.hpp>
 
 #include "cpu_engine/key_hash.hpp"
 #include "planner/machine_graph.hpp"
@@ -23,7 +23,7 @@ namespace query::cpu {
 class partition_numbers {
  public:
   partition_numbers(const planner::vertex& v, std::size_t rows, const runtime::run_context& context)
-      : all_(planner::partitions_of(*v.node, rows)), here_{0, all_} {
+      : node_(v.node), all_(planner::partitions_of(*v.node, rows)), here_{0, all_} {
     if (v.moves) {
       receivers_ = static_cast<std::size_t>(v.node->count);
       if (v.node->seed) all_ = static_cast<std::size_t>(v.node->seed);
@@ -39,11 +39,14 @@ class partition_numbers {
   std::size_t of(std::uint64_t hash) const {
     const std::size_t p = partition_of(mixes_ ? hash_word(hash) : hash, all_);
     if (receivers_) return all_ == receivers_ ? p : planner::owner_of(p, all_, receivers_);
-    if (p < here_.begin || p >= here_.end) throw internal_error("query: a row lies in another partition than its key says");
+    if (p < here_.begin || p >= here_.end)
+      detail::fail(node_->label, "its key gave another value when it was called once more for the same row, in another process; "
+                   "let it depend on the row alone", node_->where);
     return p - here_.begin;
   }
 
  private:
+  const detail::logical* node_;
   std::size_t all_, receivers_ = 0;  // receivers_: of an exchange; 0: it is none
   planner::owned_partitions here_;
   bool mixes_ = false;

@@ -295,6 +295,7 @@ class splitting {
   std::string why_in_one(const vertex& v) const {
     if (const std::string& why = divided_.why_in_one(v); !why.empty()) return why;
     if (asks(v)) return "it reads rows only as far as they are wanted";
+    if (!v.node->checkpoint.empty()) return "the first process writes its checkpoint";
     if (v.node->has_own_equality()) return "it compares keys by functions of the user's own";
     return v.ordered ? "as_ordered() was said" : "it wants all rows in their order";
   }
@@ -398,8 +399,9 @@ class splitting {
     branch& b = v.inputs.front();
     if (v.ordered || lies(b) == 1) return in_one(v, captures);
     if (const std::string why = options_.why_rows_are_sent(v); !why.empty()) {
-      v.notes.push_back("partitions send rows, not their aggregates: " + why);
-      return in_one(v, captures);
+      v.notes.push_back("in one partition: partitions send rows, not their aggregates: " + why);
+      one(b, captures, asks(v));
+      return 1;
     }
     const int from = at_ease(b, captures);
     if (from > 1) b = reading_of(states(exchange::gather, v, from, captures));

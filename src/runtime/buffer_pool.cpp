@@ -199,12 +199,12 @@ class pool_state final : public memory_keeper, public std::enable_shared_from_th
       tell_used();
       if (capacity >= smallest_kept && !closed_) {
         try {
-          free_[capacity].push_back(at);
+          free_[capacity].blocks.push_back(at);
           cached_ += capacity;
           kept = true;
           if (cached_ > most_unneeded() && !watched_) {
             much = watched_ = true;
-            least_cached_ = 0;
+            for (auto& [bytes, k] : free_) k.least = 0;
           }
         } catch (const std::bad_alloc&) {  // then it is not kept
         }
@@ -216,17 +216,28 @@ class pool_state final : public memory_keeper, public std::enable_shared_from_th
     if (much) watch();
   }
   bool give_back_unneeded() noexcept override {
-    std::unique_lock lock(mutex_);
-    const std::size_t most = most_unneeded(), unneeded = least_cached_ - std::min(least_cached_, most);
-    const std::size_t keep = cached_ - std::min(cached_, unneeded);
-    while (cached_ > keep) {
-      const auto [at, bytes] = take_largest();
-      lock.unlock();
-      give_to_system(at, bytes);
-      lock.lock();
+    std::vector<std::pair<void*, std::size_t>> gone;
+    bool again = false;
+    {
+      const std::lock_guard lock(mutex_);
+      const std::size_t most = most_unneeded();
+      try {
+        for (auto k = free_.end(); k != free_.begin() && cached_ > most;) {
+          auto& [blocks, least] = (--k)->second;
+          for (; least && cached_ > most; --least) {
+            gone.emplace_back(blocks.back(), k->first);
+            blocks.pop_back();
+            cached_ -= k->first;
+          }
+          if (blocks.empty()) k = free_.erase(k);
+        }
+      } catch (const std::bad_alloc&) {  // then less goes back this time
+      }
+      for (auto& [bytes, k] : free_) k.least = k.blocks.size();
+      again = watched_ = cached_ > most;
     }
-    least_cached_ = cached_;
-    return watched_ = cached_ > most;
+    for (const auto& [at, bytes] : gone) give_to_system(at, bytes);
+    return again;
   }
   // What it keeps, unless it is in use again.
   void trim_if_idle() noexcept {
@@ -360,13 +371,8 @@ class pool_state final : public memory_keeper, public std::enable_shared_from_th
     const auto found = free_.lower_bound(size);
     if (found == free_.end() || found->first > size + size / 4) return nullptr;
     capacity = found->first;
-    void* at = found->second.back();
-    found->second.pop_back();
-    if (found->second.empty()) free_.erase(found);
-    cached_ -= capacity;
-    least_cached_ = std::min(least_cached_, cached_);
     used_ += capacity;
-    return at;
+    return take(found);
   }
 
   void tell_used() { used_now_.store(used_, std::memory_order_relaxed); }
@@ -379,12 +385,23 @@ class pool_state final : public memory_keeper, public std::enable_shared_from_th
   // Of those that are kept.
   std::pair<void*, std::size_t> take_largest() noexcept {
     const auto largest = std::prev(free_.end());
-    const std::pair<void*, std::size_t> taken(largest->second.back(), largest->first);
-    cached_ -= largest->first;
-    least_cached_ = std::min(least_cached_, cached_);
-    largest->second.pop_back();
-    if (largest->second.empty()) free_.erase(largest);
-    return taken;
+    const std::size_t bytes = largest->first;
+    return {take(largest), bytes};
+  }
+  // Blocks of one size that are kept, and the fewest of them since unneeded_memory looked.
+  struct kept_blocks {
+    std::vector<void*> blocks;
+    std::size_t least = 0;
+  };
+  using kept_by_size = std::map<std::size_t, kept_blocks>;
+  void* take(kept_by_size::iterator from) noexcept {
+    auto& [blocks, least] = from->second;
+    void* const at = blocks.back();
+    blocks.pop_back();
+    least = std::min(least, blocks.size());
+    cached_ -= from->first;
+    if (blocks.empty()) free_.erase(from);
+    return at;
   }
 
   std::size_t most_unneeded() const { return limit_ == 0 ? kept_unneeded : std::min(kept_unneeded, limit_ / share_to_reuse); }
@@ -407,10 +424,9 @@ class pool_state final : public memory_keeper, public std::enable_shared_from_th
 
   const std::size_t limit_;
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::vector<void*>> free_;
+  kept_by_size free_;
   std::size_t used_ = 0, peak_ = 0, cached_ = 0;
-  std::size_t least_cached_ = 0;  // since unneeded_memory looked
-  bool watched_ = false;          // it will look again
+  bool watched_ = false;  // unneeded_memory will look again
   std::atomic<std::size_t> used_now_{0}, recent_peak_{0};  // for who follows runs
   std::atomic<int> followed_{0};
   bool closed_ = false;

@@ -195,6 +195,20 @@ TEST(buffer_pool, keeps_what_is_needed_again_and_again) {
   EXPECT_EQ(other, 0u);
   EXPECT_GE(pool.cached(), 100 * mib);
 }
+TEST(buffer_pool, gives_back_idle_blocks_beside_one_that_is_needed_again_and_again) {
+  buffer_pool pool;
+  const void* const first = pool.allocate(64 * mib).data();
+  {
+    std::vector<buffer> blocks;
+    for (int i = 0; i < 8; ++i) blocks.push_back(pool.allocate(16 * mib));
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  std::size_t other = 0;
+  for (; pool.cached() > 64 * mib && std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+    other += pool.allocate(64 * mib).data() != first;
+  EXPECT_LE(pool.cached(), 64 * mib);
+  EXPECT_EQ(other, 0u);
+}
 
 TEST(charge, counts_in_used_and_in_the_limit) {
   buffer_pool pool(8 * mib);

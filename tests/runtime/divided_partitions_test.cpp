@@ -98,7 +98,6 @@ TEST(divided_partitions, windows_run_in_all_partitions) {
   const std::string plan = windows(query::from(rows).in(session(4))).explain();
   expect_in(plan, "exchange by hash for over");
   expect_in(plan, "exchange by range for over");
-  expect_not_in(plan, "over (apply)                                                          cpu, in one partition");
   expect_not_in(plan, "in one partition: ");
   const std::string numbered = windows(query::from(rows).in(session(4)).select([](auto r, auto i) {
     return query::make<row>(i, r.key, r.x, r.maybe, r.text);
