@@ -118,7 +118,9 @@ def decision_tree():
         theirs = tree.feature[node] if tree.children_left[node] >= 0 else -1
         if ours["attribute"] < 0 or theirs < 0:
             best = min((after(here, a) for a in range(values.shape[1])), default=0)
-            return id >= 15 or ours["attribute"] == theirs or entropy(here) - best < 1e-6
+            if id >= 15:
+                return ours["attribute"] == -1
+            return ours["attribute"] == theirs or entropy(here) - best < 1e-6
         if ours["attribute"] != theirs:
             return abs(after(here, ours["attribute"]) - after(here, theirs)) < 1e-6
         return all(same(2 * id + 1 + v, (tree.children_left, tree.children_right)[v][node], here & (values[:, theirs] == v))

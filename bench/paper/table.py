@@ -49,11 +49,12 @@ def main():
         of = {engine_of(r): r for r in runs if (r["program"], r["size"]) == (program, size)}
         loop = 1e3 * median(s for r in of.values() for s in r["loop_seconds"])
         for engine, run in of.items():
-            speeds[engine].append(loop / 1e3 / median(run["query_seconds"]))
+            if run["agree"]:
+                speeds[engine].append(loop / 1e3 / median(run["query_seconds"]))
         query, by_hand = lines_of_code(program)
         cells = " | ".join(cell(of.get(e), loop) for e in engines)
         print(f"| {program} | {size} | {next(iter(of.values()))['rows']:,} | {loop:.1f} | {cells} | {query} | {by_hand} |")
-    means = (f"{math.exp(sum(map(math.log, s)) / len(s)):.2f} x" for s in speeds.values())
+    means = (f"{math.exp(sum(map(math.log, s)) / len(s)):.2f} x" if s else "" for s in speeds.values())
     print("| geometric mean | | | | " + " | ".join(means) + " | | |")
 
 

@@ -144,13 +144,13 @@ std::vector<Hit> search_by_hand(const std::vector<Field>& fields, const std::vec
 
 // Equal scores may differ in the last bit, as their sums add up in another order; then either document may come first.
 bool same(const std::vector<Hit>& a, const std::vector<Hit>& b) {
-  if (a.size() != b.size() || a.empty()) return false;
-  const auto tied = [&](std::size_t i, std::size_t j) {
-    return j >= a.size() || a[j].search != a[i].search || paper::near(a[i].score, a[j].score, 1e-9);
-  };
+  if (a.size() != b.size()) return false;
+  const auto tied = [&](std::size_t i, std::size_t j) { return paper::near(a[i].score, a[j].score, 1e-9); };
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i].search != b[i].search || !paper::near(a[i].score, b[i].score, 1e-9)) return false;
-    if (a[i].document != b[i].document && !tied(i, i + 1) && !tied(i, i - 1)) return false;
+    if (a[i].document == b[i].document) continue;
+    const bool is_first = i == 0 || a[i - 1].search != a[i].search, is_last = i + 1 == a.size() || a[i + 1].search != a[i].search;
+    if (!is_last && !tied(i, i + 1) && (is_first || !tied(i, i - 1))) return false;  // the document after the last one is not known
   }
   return true;
 }

@@ -1,4 +1,5 @@
 // k-means: groups points by their nearest center, and moves each center to the mean of its points; five rounds.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -92,8 +93,9 @@ bool same(const std::vector<Point<N>>& points, const std::vector<Center<N>>& a, 
   return true;
 }
 
-// Points around k corners.
-template <std::size_t N> int main_for(const paper::options& o, std::int64_t k) {
+// Points around `most` corners, or as many as there are points.
+template <std::size_t N> int main_for(const paper::options& o, std::int64_t most) {
+  const std::int64_t k = std::min(most, o.rows);
   paper::random random(1);
   std::vector<Point<N>> points(static_cast<std::size_t>(o.rows));
   std::vector<Center<N>> corners(static_cast<std::size_t>(k)), first;

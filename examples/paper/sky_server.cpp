@@ -83,5 +83,5 @@ int main(int argc, char** argv) {
   return paper::run(
       o, [&] { return same_colors_by_hand(objects, neighbors); },
       [&] { return same_colors(paper::source(objects, o), paper::source(neighbors, o)); },
-      [](const auto& a, const auto& b) { return a == b && !a.empty(); });
+      [](const auto& a, const auto& b) { return a == b; });
 }

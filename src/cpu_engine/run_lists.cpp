@@ -1,6 +1,7 @@
 #include "cpu_engine/run_lists.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include <query/detail/stop.hpp>
@@ -9,9 +10,10 @@
 
 namespace query::cpu {
 
-bool run_lists::can_make(const ir::type* list, std::uint64_t length) {
+// Strings that are assigned may grow, and nobody counts them: under a limit, lists of such rows are made anew.
+bool run_lists::can_make(const ir::type* list, std::uint64_t length, const runtime::buffer_pool& pool) {
   constexpr std::uint64_t most_rows = 4096;
-  return length <= most_rows && ir::can_be_filled(list) && list->life.construct;
+  return length <= most_rows && ir::can_be_filled(list) && list->life.construct && (!pool.limit() || list->element->trivial);
 }
 
 // Those of the piece before, if nobody has them or has taken over what they own.
@@ -21,6 +23,7 @@ rows_buffer& run_lists::free_lists() {
     given_ = rows_buffer(list_, *pool_).to_table();
     lists = rows_buffer::owner_of(given_);
   }
+  std::atomic_thread_fence(std::memory_order_acquire);  // who let go of the piece may have read it in another thread
   return *lists;
 }
 

@@ -15,7 +15,7 @@ namespace query::cpu {
 class run_lists {
  public:
   // Lists of this type and length: short ones, as one is made without a look at whether the query should stop.
-  static bool can_make(const ir::type* list, std::uint64_t length);
+  static bool can_make(const ir::type* list, std::uint64_t length, const runtime::buffer_pool& pool);
 
   run_lists(const ir::type* list, runtime::buffer_pool& pool) : list_(list), pool_(&pool) {}
   // Tasks make `a_task` lists each.

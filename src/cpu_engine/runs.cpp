@@ -149,7 +149,8 @@ class streamed_runs final : public row_pieces {
         most_runs_(runs_of_piece(*v.node, context)), short_end_(v.node->what == detail::verb::chunk) {
     constexpr std::size_t memory_share = 4;
     const std::size_t limit = context.pool.limit();
-    if (v.node->all && !v.interpreted && run_lists::can_make(v.node->row, length_) && (!limit || most_list_bytes <= limit / memory_share))
+    if (v.node->all && !v.interpreted && run_lists::can_make(v.node->row, length_, context.pool) &&
+        (!limit || most_list_bytes <= limit / memory_share))
       lists_.emplace(v.node->row, context.pool);
   }
 
