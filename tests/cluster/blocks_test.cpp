@@ -179,7 +179,9 @@ TEST_P(blocks, that_cannot_come_back_to_memory_say_why) {
     EXPECT_FALSE(o.pages);
     ASSERT_TRUE(o.error);
     EXPECT_THROW(std::rethrow_exception(o.error), query::resource_error);
-    // The server waits for the next message with nothing in its hands.
+    // The server waits for the next message with nothing in its hands, once it has sent this one.
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (store.use_count() > 2 && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(1ms);
     EXPECT_EQ(store.use_count(), 2);
   }
   p.pull(sizes[0], 0);
