@@ -155,7 +155,8 @@ TEST(own_states, say_so) {
   const auto columns = query::from(query::columns(o.columns));
   const auto shop = [](auto r) { return r.shop; };
   EXPECT_TRUE(over_columns(columns.aggregate_by(shop, largest_two).explain())) << columns.aggregate_by(shop, largest_two).explain();
-  EXPECT_FALSE(over_columns(query::from(o.rows).aggregate_by(shop, largest_two).explain()));
+  static_assert(sizeof(offer) > 64);  // larger records are read by field, too
+  EXPECT_TRUE(over_columns(query::from(o.rows).aggregate_by(shop, largest_two).explain()));
   const auto of_records = query::aggregates::aggregate(0.0, [](double s, const offer& r) { return std::max(s, r.price); },
                                                        [](double a, double b) { return std::max(a, b); });
   EXPECT_FALSE(over_columns(columns.aggregate_by(shop, of_records).explain()));
