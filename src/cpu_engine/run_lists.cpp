@@ -1,7 +1,6 @@
 #include "cpu_engine/run_lists.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include <query/detail/stop.hpp>
@@ -23,7 +22,6 @@ rows_buffer& run_lists::free_lists() {
     given_ = rows_buffer(list_, *pool_).to_table();
     lists = rows_buffer::owner_of(given_);
   }
-  std::atomic_thread_fence(std::memory_order_acquire);  // who let go of the piece may have read it in another thread
   return *lists;
 }
 
