@@ -84,7 +84,8 @@ class pipeline {
   bool next_piece(detail::table& t);
   // What batches of columns hold; null where the last stage gives records.
   const planner::column_schema* columns() const;
-  // All rows of the source, where each batch has columns of some of them, in order, and they stay where they are. Empty: not so.
+  // All rows of the source, where each batch has columns of some of them, in order, and they stay where they are. Empty: not so, or some of
+  // them are codes.
   std::vector<column> columns_in_place() const;
   // Each batch has all rows that the source has there: columns_in_place() are all of the branch's rows.
   bool rows_in_place() const { return keeps_rows_ && !columns_in_place().empty(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/arrow_table.hpp"
 #include "ir/device_function.hpp"
 #include "planner/column_fold.hpp"
 #include "planner/expression_function.hpp"
@@ -373,6 +374,32 @@ static std::size_t stages_without_code(const branch& b, std::size_t most) {
   return 0;
 }
 
+// The first stage, if it begins with a test of a column that comes as codes, and computes nothing: the test runs once for each entry of
+// the dictionary, where a compiled loop would read a string a row.
+static std::size_t stages_over_codes(const branch& b, std::size_t most) {
+  const data::arrow_table* const table = b.source ? data::arrow_table::of(*b.source) : nullptr;
+  if (!table || !most || !b.prefilters.empty() || b.stages.front().what != stage::kind::rowwise || b.stages.front().nodes.empty()) return 0;
+  column_schema rows = source_schema(b);
+  const std::vector<const logical*>& nodes = b.stages.front().nodes;
+  for (const logical* n : nodes) {
+    if (n->what == verb::where && n == nodes.front()) {
+      std::vector<bool> read(rows.columns.size());
+      mark_read(evaluate(n->functions.front(), rows)->expression.root, rows, read);
+      const auto c = static_cast<std::size_t>(std::ranges::find(read, true) - read.begin());
+      const auto is_read = [&](const ir::field& f) { return f.offset == rows.columns[c].offset && f.of == rows.columns[c].type; };
+      if (std::ranges::count(read, true) != 1) return 0;
+      const auto& fields = b.source->row->field_list;
+      const auto field = std::ranges::find_if(fields, is_read);
+      if (field == fields.end() || !table->has_dictionary(static_cast<std::size_t>(field - fields.begin()))) return 0;
+    } else if (n->what != verb::where) {
+      const auto p = project(n->functions.front(), rows);
+      if (std::ranges::any_of(p->parts, [](const projected_part& x) { return x.computed != nullptr; })) return 0;
+      rows = p->schema();
+    }
+  }
+  return nodes.front()->what == verb::where ? 1 : 0;
+}
+
 std::unique_ptr<branch> over_columns(const branch& b) {
   if (!b.table && !b.source->view && b.source->what != verb::placeholder) return nullptr;
   const auto joins = [](const stage& s) { return s.what == stage::kind::probe || s.fold; };
@@ -425,7 +452,7 @@ void choose_columns(machine_graph& g, const column_options& options) {
                                                                   order_over_columns(reader, b, w, to_columns) ||
                                                                   joins_over_columns(reader, b, w));
     const bool all = taken || w.pays() || (options.to_columns && !reader && is_columnar(b));
-    mark(b, all ? n : w.prefilters() ? stages_without_code(b, n) : 0);
+    mark(b, all ? n : w.prefilters() ? std::max(stages_without_code(b, n), stages_over_codes(b, n)) : 0);
   });
   for (const auto& v : g.vertices)
     if (merges_states(*v)) v->group_function = v->inputs.front().table->group_function;
