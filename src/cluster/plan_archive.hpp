@@ -561,10 +561,10 @@ template <bool Writes> class plan_archive {
     verb(f.from);
     const bool compiled = present(f.function != nullptr);
     if (compiled) {
-      if (Writes && (!f.from || f.from->functions.empty() || f.function != f.from->functions.data()))
+      if (Writes && (!f.from || f.from->functions.empty() || f.function != &f.from->functions.front()))
         throw cannot_travel{"its test is no function of its verb"};
       if (!f.from || f.from->functions.empty()) throw cluster_error("cluster: a test has no function");
-      f.function = f.from->functions.data();
+      f.function = &f.from->functions.front();
     }
     expression(f.expression);
     value(f.interpreted);
