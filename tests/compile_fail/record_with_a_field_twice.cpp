@@ -1,7 +1,7 @@
 // form: QUERY_RECORD(Row, x, y, x);
 // message: QUERY_RECORD(Row): a field is listed twice, and the compiler: redeclaration
 // expect: QUERY_RECORD(Row): a field is listed twice
-// expect-at-most: 3
+// expect-at-most: 5
 #include <query/query.hpp>
 
 struct Row {
