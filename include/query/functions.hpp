@@ -9,6 +9,11 @@
 // Mathematics: maths.hpp. Strings: strings.hpp. Arrays and records as vectors: arrays.hpp. Loops: loops.hpp.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
 #include <query/arrays.hpp>
 #include <query/loops.hpp>
 #include <query/maths.hpp>
@@ -95,7 +100,7 @@ template <class Out> struct make_fn {
       return defer(*this, x...);
     } else {
       constexpr bool fits = (storable<held_t<X>, field_t<Out, I>, false>() && ...);
-      if constexpr (!fits) return (meta<Out>::template made_of<I, storable<held_t<X>, field_t<Out, I>, false>()>(), ...), Out{};
+      if constexpr (!fits) return (meta<Out>::template made_of<I, value_for_field<held_t<X>, field_t<Out, I>>>(), ...), Out{};
       else if constexpr (any_twin<X...>) return twin_t<Out>{field<I>(x)...};
       else return Out{value_of_type<field_t<Out, I>>(x, fitting<I>(x...))...};
     }
@@ -114,8 +119,27 @@ template <class Out> struct make_fn {
   template <class T, class V, std::size_t... I, class... X>
   [[noreturn, gnu::noinline, gnu::cold]] static void report(std::type_identity<T>, std::size_t field, V v, std::index_sequence<I...>,
                                                             const X&... x) {
-    const Out row{value_of_type<field_t<Out, I>>(x)...};
-    does_not_fit(ir::describe<Out>(), &row, field, std::to_string(v), ir::describe<T>());
+    // Later fields may not fit either, and are shown as they were given, too.
+    struct {
+      Out row;
+      std::array<std::uint64_t, sizeof...(X)> given;
+    } shown{Out{value_of_type<field_t<Out, I>>(x)...}, {}};
+    ir::type as_given = *ir::describe<Out>();
+    (show_given<I>(as_given, shown.row, shown.given[I], x), ...);
+    does_not_fit(&as_given, &shown.row, field, std::to_string(v), ir::describe<T>());
+  }
+  // Field I of the row's description becomes the number x, where that is none of the field's type.
+  template <std::size_t I, class X> static void show_given(ir::type& row_type, const Out& row, std::uint64_t& given, const X& x) {
+    if constexpr (ir::is_optional_v<X>) {
+      if (x) show_given<I>(row_type, row, given, *x);
+    } else if constexpr (may_not_fit<X, typename present<field_t<Out, I>>::type>) {
+      if (detail::fits<typename present<field_t<Out, I>>::type>(x)) return;
+      using shown = std::conditional_t<std::is_signed_v<X>, std::int64_t, std::uint64_t>;
+      given = static_cast<std::uint64_t>(x);
+      const auto* const start = reinterpret_cast<const std::byte*>(&row);
+      row_type.field_list[I].of = ir::describe<shown>();
+      row_type.field_list[I].offset = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&given) - start);
+    }
   }
 };
 

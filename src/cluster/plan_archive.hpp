@@ -1,4 +1,4 @@
-// The fields of a plan, written and read by the same lines, so that the two cannot differ.
+// Writes and reads the fields of a plan with the same lines of code, so that the two cannot differ.
 //
 //   plan_archive<true> to(graph, here);    to.graph();      // bytes
 //   plan_archive<false> from(bytes, here, plan); from.graph();
@@ -59,7 +59,8 @@ template <bool Writes> class plan_archive {
     c.file = file.data();
     value(c.line);
   }
-  // The elements, after their number; names of structured bindings can be given to it, which lambdas cannot capture.
+  // Writes or reads the number of elements, and returns pointers to them. Replaces list() for members of structured bindings, which lambdas
+  // cannot capture.
   template <class T> std::vector<T*> counted(std::vector<T>& all) {
     std::uint64_t n = all.size();
     value(n);
@@ -88,7 +89,7 @@ template <bool Writes> class plan_archive {
   void list(std::vector<std::uint64_t>& all) {
     list(all, [&](std::uint64_t& x) { value(x); });
   }
-  // Is there something? `there` says so where it is written.
+  // Whether something is present. When a plan is written, `there` says so; when it is read, the bytes do.
   bool present(bool there) {
     value(there);
     return there;
@@ -191,7 +192,7 @@ template <bool Writes> class plan_archive {
   }
   void function(detail::user_function& f) {
     const bool alone = Writes && is_alone(f);
-    if (alone) f.captures = planner::captures_of(f);  // those by reference too
+    if (alone) f.captures = planner::captures_of(f);  // including those by reference
     text(f.role);
     type(f.row);
     type(f.result);
@@ -234,7 +235,7 @@ template <bool Writes> class plan_archive {
       f.f = object_of(bytes, *f.form, f.captures, *here_);
     }
   }
-  // Of a closure that cannot travel, where the plan runs by its expression.
+  // Whether the closure cannot travel, and its expression runs instead.
   bool is_alone(const detail::user_function& f) const { return by_expression_ && by_expression_->contains(f.f.get()); }
   void expression_alone(detail::user_function& f) {
     ir::traced own;
@@ -244,7 +245,7 @@ template <bool Writes> class plan_archive {
     if (!own.root) throw cluster_error("cluster: an expression is damaged");
     f = planner::without_code(std::move(f), std::move(own));
   }
-  // Writing goes on, so that all such functions are found at once.
+  // Notes a function that cannot travel. Writing goes on, so that all such functions are found at once.
   void leave(const detail::user_function& f, const detail::logical* verb, const std::string& why) {
     left.push_back({{why}, verb, f.f.get()});
   }
@@ -385,7 +386,7 @@ template <bool Writes> class plan_archive {
       n.source = made;
     }
   }
-  // Others may have another working directory.
+  // Sends the folder of relative paths, because other processes may have another working directory.
   void file(detail::logical& n) {
     data::file_source f;
     if constexpr (Writes) {
@@ -408,7 +409,7 @@ template <bool Writes> class plan_archive {
     });
     if constexpr (!Writes) n.options = std::make_shared<const data::file_source>(std::move(f));
   }
-  // Other processes know the row type of a verb's inputs, and nothing else of them.
+  // Other processes know only the row type of a verb's inputs.
   void input(detail::pipe& p) {
     const ir::type* row = Writes ? (p.native ? p.native->out : p.node->row) : nullptr;
     type(row);
@@ -455,7 +456,7 @@ template <bool Writes> class plan_archive {
   std::vector<const detail::logical*> sources;
   std::vector<std::shared_ptr<const detail::capture>> captured;
 
-  // divided: whether a branch that begins with a source has a part of its rows in each partition.
+  // divided: whether each partition has a part of the rows of a branch that begins with a source.
   template <class Divided> void graph(planner::machine_graph& g, const Divided& divided) {
     std::uint64_t n = g.vertices.size();
     value(n);
@@ -505,8 +506,8 @@ template <bool Writes> class plan_archive {
   byte_writer to_;
 
  private:
-  // Every member of a vertex, a branch and a stage has its name here, so that a new one does not compile before somebody has said whether
-  // it is sent. Not sent are notes for explain(), engines other than the CPU, loops, and forms, which complete() chooses again.
+  // The structured bindings name every member of a vertex, a branch and a stage, so a new member does not compile before it is decided
+  // whether it is sent. Not sent are notes for explain(), engines other than the CPU, loops, and forms, which complete() chooses again.
   template <class Divided> void fields(planner::vertex& v, const Divided& divided) {
     auto& [node, inputs, captures, engine, why, expected, shares, limit, slots, accelerated, ordered, interpreted, streamed, may_stream,
            over_columns, in_place, kept_if_it_fits, partitions, variable_partitions, moves, probing, sent_for, cut_off, group_function,
@@ -525,7 +526,7 @@ template <bool Writes> class plan_archive {
       }
     if (Writes && (engine != "cpu" || !body.empty())) throw cannot_travel{"it runs on another engine, or is a loop, in several partitions"};
   }
-  // What partitions do for a loop whose variable lies in them.
+  // The part of a loop that partitions run if they hold the loop's variable.
   template <class Divided> void loop(planner::vertex& v, const Divided& divided) {
     auto known = std::make_shared<detail::logical>();
     known->row = v.node->row;
@@ -561,10 +562,10 @@ template <bool Writes> class plan_archive {
     verb(f.from);
     const bool compiled = present(f.function != nullptr);
     if (compiled) {
-      if (Writes && (!f.from || f.from->functions.empty() || f.function != f.from->functions.data()))
+      if (Writes && (!f.from || f.from->functions.empty() || f.function != &f.from->functions.front()))
         throw cannot_travel{"its test is no function of its verb"};
       if (!f.from || f.from->functions.empty()) throw cluster_error("cluster: a test has no function");
-      f.function = f.from->functions.data();
+      f.function = &f.from->functions.front();
     }
     expression(f.expression);
     value(f.interpreted);
@@ -603,7 +604,7 @@ template <bool Writes> class plan_archive {
 
 // ---------------------------------------------------------------- compiled loops
 template <bool Writes> void plan_archive<Writes>::segment(planner::stage& s) {
-  // Where one function has its expression alone, there is no loop over all.
+  // If one of the functions travels as an expression alone, the compiled loop over all of them cannot be used.
   bool apart = false;
   for (const detail::logical* n : s.nodes)
     for (const detail::user_function& f : n->functions) apart = apart || (Writes && is_alone(f));
@@ -631,7 +632,7 @@ template <bool Writes> void plan_archive<Writes>::segment(planner::stage& s) {
     try {
       bytes = image_of(s.native->chain.get(), s.native->form.chain, captures, *here_, memory_);
     } catch (const cannot_travel& e) {
-      if (!left.empty()) return;  // one of its functions
+      if (!left.empty()) return;  // one of its functions is already noted
       for (const detail::logical* n : s.nodes)
         for (const detail::user_function& f : n->functions) leave(f, n, e.why);
     }

@@ -16,11 +16,11 @@ namespace {
 constexpr std::size_t chunk_rows = part_rows;
 constexpr std::size_t most_column_bytes = std::size_t{4} << 20;  // of a field in a chunk
 constexpr std::size_t heap_bytes = std::size_t{1} << 18;
-constexpr std::size_t distance = 48;  // rows that a gather fetches ahead: pages that it has to look up take long
-constexpr std::uint64_t streamed_bytes = std::uint64_t{64} << 20;  // results of so many leave no room in a cache for anything else
+constexpr std::size_t distance = 48;  // rows that a gather prefetches, because looking up pages takes long
+constexpr std::uint64_t streamed_bytes = std::uint64_t{64} << 20;  // results of this size leave no room in the cache for anything else
 
 // ---------------------------------------------------------------- chunks
-// The characters of the strings of a chunk that are too long for their text.
+// The characters of those strings of a chunk that are too long to be stored inside a query::text.
 class text_pages {
  public:
   explicit text_pages(runtime::buffer_pool& pool) : pool_(&pool) {}
@@ -66,7 +66,7 @@ template <bool Streamed> void gather_texts(const column& c, std::size_t k, text*
   else gather_texts<Streamed>([base, stride = c.stride](std::size_t i) { return base + i * stride; }, k, to, pages);
 }
 
-// Strings that may be missing: of a side that may have no row there, or optionals themselves.
+// Strings that may be missing: fields of a side of a join that may have no row, or optionals.
 template <bool Streamed> void gather_optional_texts(const column& c, std::size_t k, std::byte* to, text_pages& pages) {
   using value = std::optional<text>;
   using string = std::optional<std::string>;
@@ -102,7 +102,7 @@ template <bool Streamed> void gather_optional_texts(const column& c, std::size_t
 class scattered_texts {
  public:
   struct some {
-    column from;  // a selection in ascending order, which stays
+    column from;  // a selection in ascending order, which outlives the batch
     std::size_t n;
     text* to;
   };
@@ -114,7 +114,7 @@ class scattered_texts {
   }
 
   void take(std::vector<some> more) { all_.insert(all_.end(), more.begin(), more.end()); }
-  // Returns what long texts lie in.
+  // Returns the memory of long texts.
   std::vector<text_pages> gather(runtime::run_context& context) const {
     std::map<std::pair<std::size_t, std::size_t>, std::vector<const some*>> windows;  // by the column's offset in the row, and number
     for (const some& s : all_)
@@ -148,7 +148,8 @@ class scattered_texts {
 // One chunk that is being filled.
 class chunk_memory {
  public:
-  // streamed: stores go past the cache. scattered: takes strings that will be gathered later; null: the rows of batches do not stay.
+  // streamed: stores go past the cache. scattered: takes strings that will be gathered later; null: the rows of batches do not live so
+  // long.
   chunk_memory(const ir::type* row, std::size_t capacity, bool streamed, runtime::buffer_pool& pool,
                std::vector<scattered_texts::some>* scattered)
       : row_(row), capacity_(capacity), streamed_(streamed), texts_(pool), scattered_(scattered) {
@@ -203,7 +204,7 @@ class chunk_memory {
       else if (!streamed_ || !stream_column(from, f.of, k, to)) gather_column(from, f.of, k, to, f.of->size, false);
       return;
     }
-    if (f.of->k == ir::kind::string) {  // no column holds it: nobody gave it a value
+    if (f.of->k == ir::kind::string) {  // no column holds it, so it has no value
       std::uninitialized_value_construct_n(reinterpret_cast<text*>(to), k);
       return;
     }
@@ -211,7 +212,7 @@ class chunk_memory {
       std::uninitialized_value_construct_n(reinterpret_cast<std::optional<text>*>(to), k);
       return;
     }
-    // Parts of it lie in columns of their own.
+    // Its parts are in separate columns.
     if (f.of->life.construct) f.of->life.construct(to, k);
     try {
       for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -246,7 +247,7 @@ class chunk_memory {
 // Rows of one part, in chunks.
 class chunk_sink final : public column_sink {
  public:
-  // stays: what batches select, and their selections.
+  // stays: the rows that batches select, and the selections, outlive the batches.
   chunk_sink(const planner::column_schema& schema, const ir::type* row, std::uint64_t expected, bool stays, runtime::buffer_pool& pool)
       : schema_(&schema),
         row_(row),
@@ -412,7 +413,7 @@ bool assign_records(const planner::branch& b, const std::vector<planner::binding
   const bool columns = b.stages.empty() ? b.table && b.table->gives_columns : b.stages.back().how == planner::form::columns;
   if (!columns) return false;
   pipeline p(b, captures, context, false, true);
-  // Pieces of a stream do not outlive their window, nor do tables that are made as they are read.
+  // Neither pieces of a stream nor tables that are made as they are read outlive their window.
   if (!p.columns() || !p.source_rows() || p.made_as_read()) return false;
   const auto parts = run_parts<kept_batches>(p, [&] { return std::make_unique<kept_batches>(*p.columns(), context.pool); });
   struct place {

@@ -34,7 +34,7 @@ class compiled_states final : public group_states {
   compiled_states(const compiled_states&) = delete;
   compiled_states& operator=(const compiled_states&) = delete;
   ~compiled_states() override {
-    if (own_memory_ && n_ > 0 && std::uncaught_exceptions() > 0) leave();  // one may hold all rows
+    if (own_memory_ && n_ > 0 && std::uncaught_exceptions() > 0) leave();  // a state may hold all rows, and take long to destroy
     compiled_states::clear();
   }
 
@@ -43,7 +43,7 @@ class compiled_states final : public group_states {
     if (n > capacity_) {
       const std::size_t next = std::max({n, capacity_ * 2, first_states(calls_->state_size)});
       runtime::buffer larger = pool_->allocate(runtime::buffer_pool::checked_bytes(next, calls_->state_size));
-      // Neither constructors nor assignments of members write the bytes between these.
+      // Neither constructors nor assignments of members write the bytes between members.
       if (zeros_) std::memset(larger.data(), 0, larger.size());
       if (n_) calls_->relocate(larger.data(), memory_.data(), n_);
       memory_ = std::move(larger);
@@ -80,7 +80,7 @@ class compiled_states final : public group_states {
 
  private:
   void* at(std::size_t i) const { return memory_.as<std::byte>() + i * calls_->state_size; }
-  // To the thread that destroys what stopped queries leave.
+  // Hands the states to the thread that destroys what stopped queries leave.
   void leave() noexcept {
     struct left_states {
       left_states(void (*d)(void*, std::size_t), runtime::buffer m, std::size_t count) : destroy(d), memory(std::move(m)), n(count) {}
@@ -93,7 +93,7 @@ class compiled_states final : public group_states {
       auto left = std::make_shared<left_states>(calls_->destroy, std::move(memory_), n_);
       n_ = 0;
       detail::discard(std::move(left));
-    } catch (const std::bad_alloc&) {  // then they are destroyed here
+    } catch (const std::bad_alloc&) {  // then this thread destroys them
     }
   }
 
@@ -120,7 +120,8 @@ group_program::group_program(const detail::logical& n, const ir::group_plan* pla
                              bool gives_columns)
     : node_(&n), gives_columns_(gives_columns) {
   const detail::user_function& f = n.functions.back();
-  // For its expressions too: it looks at arguments such as quantile's. Functions without code have only those.
+  // Recorded even if expressions keep the states, because recording checks arguments such as that of quantile. A function without code has
+  // only expressions.
   auto compiled = n.aggregate.record ? n.aggregate.record(f.f.get()) : nullptr;
   std::optional<ir::group_plan> own;
   if (!plan && !n.aggregate.record) {

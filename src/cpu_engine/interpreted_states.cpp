@@ -121,7 +121,7 @@ class interpreted_states final : public group_states {
       columns_[i]->update(b);
     }
   }
-  // The values of an aggregate's argument side by side; null: it has none.
+  // The values of an aggregate's argument, contiguous; null if it has no argument.
   const void* arguments_of(std::size_t i, const aggregate_batch& b, const interpreter::binding& row) {
     const group_expressions::call& call = expressions_->calls()[i];
     if (!call.argument) return nullptr;

@@ -1,5 +1,5 @@
-// Functions of groups run from their expressions alone: aggregated expressions by the vectorised interpreter, a column of
-// states for each aggregate, then the finishing expression over the key and the columns' results.
+// Runs functions of groups from their expressions alone. The vectorised interpreter computes the arguments of the aggregates, each
+// aggregate keeps a column of states, and the finishing expression combines the key with the results of these columns.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ class distinct_spill;
 // The compiled expressions of one function of groups; shared by the tables of all tasks.
 class group_expressions {
  public:
-  // row: the type of the rows that are grouped; columns: how they may come, too. The function tells which collections it captured.
-  // gives_columns: nobody asks for finish().
+  // f: the function, which says what collections it captured. row: the type of the rows that are grouped. columns: rows may also come as
+  // these columns. gives_columns: finish() is not needed.
   group_expressions(const ir::group_plan& plan, const detail::user_function& f, const ir::type* row,
                     const planner::column_schema* columns = nullptr, bool gives_columns = false);
 
@@ -30,7 +30,7 @@ class group_expressions {
     std::shared_ptr<distinct_spill> spill;                                        // count_distinct of all rows; null: it stays in memory
   };
   const std::vector<call>& calls() const { return calls_; }
-  // Of one group of all rows: values that count_distinct has no room for go to files.
+  // If all rows are one group: count_distinct writes values to files when memory runs short.
   void spill_distinct(runtime::run_context& context);
   const interpreter::program& finish() const { return *finish_; }
   const ir::node* key() const { return plan_.key; }
@@ -46,7 +46,7 @@ class group_expressions {
   std::optional<interpreter::program> finish_;
 };
 
-// null: values of the type cannot go to files.
+// Returns null if values of the type cannot be written to files.
 std::shared_ptr<distinct_spill> make_distinct_spill(const ir::aggregate_call& call, runtime::run_context& context);
 
 std::unique_ptr<group_states> make_interpreted_states(std::shared_ptr<const group_expressions> expressions, runtime::buffer_pool& pool);

@@ -26,7 +26,8 @@ using detail::verb;
 
 namespace {
 
-// The rows of a vertex that gave several tables, or of a loop variable that are made as they are read; nobody has put them side by side.
+// The rows of a vertex that gave several tables or columns, or the rows of a loop variable that are made as they are read. Null if they
+// are of another kind, or already contiguous.
 template <class Rows> std::shared_ptr<const Rows> several(const planner::branch& b, const runtime::run_context& context) {
   const runtime::vertex_rows* const rows = b.table || std::is_same_v<Rows, made_tables> ? context.rows_before(b) : nullptr;
   if (!rows || rows->here()) return nullptr;
@@ -150,19 +151,19 @@ bool pipeline::next_made(detail::table& t) {
 
 bool pipeline::next_piece(detail::table& t) {
   context_->cancel.check();
-  t = {};  // its memory is for the next
+  t = {};  // the next piece may use its memory
   if (!stream_->next(t, wanted_of_stream(true))) return false;
   context_->rows_read(t.n);
   passed(t.n);
   return true;
 }
 
-// Who begins with a few rows may want no more.
+// A reader that begins with a few rows may want no more, so pieces grow step by step.
 std::size_t pipeline::wanted_of_stream(bool few) {
   return piece_rows_ = piece_rows_ ? std::min(8 * piece_rows_, part_rows) : few ? batch_rows : part_rows;
 }
 
-// Tells who wants to know how far this is: a part has run, of so many rows.
+// Reports progress: a part of so many rows has run.
 void pipeline::passed(std::size_t rows) {
   if (!context_->progress || !*context_->progress) return;
   if (const auto all = parts()) context_->progress->part_done(*all);
@@ -235,7 +236,7 @@ void pipeline::fill_window(std::size_t most) {
   }
 }
 
-// How many parts of a stream wait for the threads at once: their rows have to fit, too.
+// How many parts of a stream may wait for the threads at once. Their rows have to fit in memory.
 std::size_t pipeline::most_in_window() const {
   constexpr std::size_t memory_share = 8;
   const std::size_t limit = context_->pool.limit(), threads = static_cast<std::size_t>(std::max(1, context_->scheduler.concurrency()));
@@ -301,7 +302,7 @@ bool pipeline::run_some(std::size_t most, function_ref<void(const part&)> body) 
   return count != 0;
 }
 
-// How many of the parts have rows that are there; those of the first one are made.
+// Makes the rows of the first of these parts, if necessary, and returns how many of the parts then have all their rows.
 std::size_t pipeline::ready_parts(std::size_t first, std::size_t end) {
   const std::uint64_t end_of_first = std::min<std::uint64_t>((first + 1) * rows_a_part_, whole_.n);
   pass_->passed(first * rows_a_part_);
@@ -367,8 +368,8 @@ class fold_last final : public batch_sink {
   detail::fold_state* state_;
 };
 
-// Parts reach the stages in slices of fixed size: sums do not depend on the length of parts (limit_parts), and a query that
-// should stop ends its slices, not its parts: a user's function may take a millisecond a row. Those of large rows have fewer.
+// Parts reach the stages in slices of fixed size, so sums do not depend on the length of parts (limit_parts). A query that should stop
+// ends after a slice, not after a part, because a user's function may take a millisecond for each row. Slices of large rows are shorter.
 constexpr std::size_t most_slice_rows = 1 << 13, most_slice_bytes = std::size_t{4} << 20;
 std::size_t slice_rows(const ir::type* row) { return std::clamp<std::size_t>(most_slice_bytes / row->size, 1, most_slice_rows); }
 template <class Push> void in_slices(const row_block& rows, const ir::type* row, const runtime::cancel_flag& cancel, Push push) {
@@ -383,7 +384,7 @@ template <class Push> void in_slices(const row_block& rows, const ir::type* row,
       b.columns = here.bases.data();
       push(b);
     } else {
-      if (rows.rows) b.rows = static_cast<std::byte*>(rows.rows) + from * row->size;  // else they are known by their numbers
+      if (rows.rows) b.rows = static_cast<std::byte*>(rows.rows) + from * row->size;  // otherwise, rows have only numbers
       push(b);
     }
   }
@@ -419,12 +420,13 @@ class chain {
   batch_sink* head_;
 };
 
-// Steps call each other, so many of them at most: between one group and the next the rows of a slice wait in a buffer.
+// Steps call each other, so the depth of calls is limited: steps form groups of this size, and the rows of a slice wait in a buffer between
+// one group and the next.
 constexpr std::size_t most_nested = 32;
 
 }  // namespace
 
-// Slices are those of rows side by side, wherever tables end.
+// Slices have the same rows as if all tables were one: rows of several tables are put into a buffer.
 template <class Push> void pipeline::part::made_slices(Push push) const {
   const ir::type* row = of->source_row_;
   const std::size_t most = slice_rows(row);
@@ -445,7 +447,7 @@ template <class Push> void pipeline::part::made_slices(Push push) const {
   }
 }
 
-// Those of each table that the part has rows of.
+// Pushes the slices of each table that contains rows of the part.
 template <class Push> void pipeline::part::slices(Push push) const {
   const runtime::cancel_flag& cancel = of->context_->cancel;
   if (of->pass_) return made_slices(push);
@@ -461,7 +463,7 @@ template <class Push> void pipeline::part::slices(Push push) const {
   });
 }
 
-// Runs all groups but the last over each slice; `last` takes the rows from the step where that begins.
+// Runs all groups of steps but the last over each slice. `last` receives the number of the last group's first step, and the rows for it.
 template <class Push> void pipeline::part::run_groups(Push last) const {
   const std::vector<step>& steps = of->steps_;
   const std::size_t from = (steps.size() - 1) / most_nested * most_nested;
@@ -508,7 +510,7 @@ void pipeline::part::fold(detail::fold_kind k, detail::fold_state& state) const 
     return;
   }
   chain c(steps, 0, steps.size(), end, k, state);
-  // Sums of floats have the bits of the same rows as records, which they are where memory has no room for columns.
+  // Sums of floats must equal those over records to the last bit, because rows become records when memory has no room for columns.
   const bool in_order = (k == detail::fold_kind::sum || k == detail::fold_kind::average) && ir::is_floating(of->row_->k);
   if (of->columns_ && in_order) c.keep_blocks();
   slices([&](const row_block& b) { c.push(b); });

@@ -27,9 +27,9 @@ inline constexpr std::size_t part_rows = 1 << 16;
 class stage_runner : public detail::batch_sink {
  public:
   virtual ~stage_runner() = default;
-  // The last stage may know how to fold rows without handing them on.
+  // Called for the last stage, which may be able to fold rows without handing them on.
   virtual bool fold(detail::fold_kind, const detail::row_block&, detail::fold_state&) { return false; }
-  // Of the first stage: it hands on each block that it gets as one block, however the rows lie that it reads.
+  // Called for the first stage: it must hand on each block as one block, however the rows of the block lie in memory.
   virtual void keep_blocks() {}
 };
 // A stage, prepared once for a run; any number of tasks start runners of it.
@@ -45,9 +45,9 @@ class column_steps;  // column_steps.hpp
 
 class pipeline {
  public:
-  // over_columns: all of the branch runs over columns, and its batches are taken as such (planner::vertex::over_columns).
-  // once: parts run in order and none twice, and nobody reads rows of the source after the body that got them has returned. Rows that a
-  // vertex makes as they are read (made_tables.hpp) then need not lie side by side.
+  // over_columns: the whole branch runs over columns, and the caller takes its batches as columns (planner::vertex::over_columns).
+  // once: parts run in order, none twice, and rows of the source are not read after the body that received them has returned. Rows that
+  // a vertex makes as they are read (made_tables.hpp) then need not be contiguous.
   pipeline(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
            bool over_columns = false, bool once = false);
   ~pipeline();
@@ -69,43 +69,44 @@ class pipeline {
   };
 
   const ir::type* row() const { return row_; }
-  std::optional<std::uint64_t> source_rows() const;  // unknown for streams: generators, vertices that hand rows on
+  std::optional<std::uint64_t> source_rows() const;  // unknown for streams: generators, and vertices that pass rows on
   bool keeps_rows() const { return keeps_rows_; }     // one row out for each row in
   bool in_place() const;                             // nothing happens to the rows, and they stay where they are
   std::optional<detail::table> as_table() const;      // the source itself, if nothing happens to it
-  std::vector<detail::table> as_tables() const;       // the same as it lies, in one piece or several; empty: it is not so
-  bool made_as_read() const { return pass_ != nullptr; }  // the source's rows; they do not stay
+  std::vector<detail::table> as_tables() const;       // the same in one table or several; empty if something happens to the rows
+  bool made_as_read() const { return pass_ != nullptr; }  // whether the source's rows exist only while they are read
   bool source_as_it_is() const;                           // nothing happens to the rows
-  std::vector<std::shared_ptr<const void>> sources() const;  // of what columns() select rows of: kept alive by who keeps selections
-  // Of rows that are made as they are read, instead of parts: the next table, whose rows are the caller's. False at the end.
+  std::vector<std::shared_ptr<const void>> sources() const;  // owners of the rows that columns() select; keep them with a selection
+  // For rows that are made as they are read; replaces parts. Returns the next table, whose rows belong to the caller; false at the end.
   bool next_made(detail::table& t);
-  // The same of a stream to which nothing happens: its pieces. Each is the reader's until it asks for the next one.
+  // The same for a stream to which nothing happens: its next piece, which belongs to the reader until the next call.
   bool streams_as_it_is() const { return stream_ && steps_.empty() && !over_columns_; }
   bool next_piece(detail::table& t);
   // What batches of columns hold; null where the last stage gives records.
   const planner::column_schema* columns() const;
-  // All rows of the source, where each batch has columns of some of them, in order, and they stay where they are. Empty: not so, or some of
-  // them are codes.
+  // All rows of the source, if each batch consists of columns of some of them, in order, and the rows stay in place. Otherwise empty, as it
+  // is where columns are codes.
   std::vector<column> columns_in_place() const;
-  // Each batch has all rows that the source has there: columns_in_place() are all of the branch's rows.
+  // Whether no row is dropped: columns_in_place() are then all rows of the branch.
   bool rows_in_place() const { return keeps_rows_ && !columns_in_place().empty(); }
-  // The columns of a vertex, to which nothing happens; null: they are something else.
+  // The columns of the vertex that this branch reads, if nothing happens to them. Otherwise null.
   const class column_list* list_as_it_is() const;
 
   // Runs the next `most` parts in parallel, or fewer of a stream; body sees each once. False when the source has ended and
   // nothing ran.
   bool run_some(std::size_t most, function_ref<void(const part&)> body);
   std::size_t next_part() const { return next_part_; }
-  // Runs those rows alone, in this thread, as a part numbered 0. Of sources with a length.
+  // Runs only these rows, in this thread, as part number 0. Only for sources with a known length.
   void run_rows(std::size_t first, std::size_t n, function_ref<void(const part&)> body);
   // Runs all parts that are left. For sources of unknown length, in windows.
   void run_all(function_ref<void(const part&)> body);
-  // Parts of run_all if the source's length is known.
+  // The number of parts of run_all, if the source's length is known.
   std::optional<std::size_t> parts() const;
-  // Larger parts for operators with a table a part: at most `most` of them, at least part_rows rows each.
+  // Makes parts larger, for operators that need a table for each part: at most `most` parts, of at least part_rows rows.
   void limit_parts(std::size_t most);
   std::size_t rows_a_part() const { return rows_a_part_; }
-  // Parts from number `part` on have fewer rows each, a power of two, and those that had run run again. False: the source's rows come once.
+  // Gives parts from number `part` on only `rows` rows, a power of two; of these, parts that had run will run again. Returns false if
+  // they are shorter already, or if the source can be read only once and reading has begun.
   bool shorten_parts(std::size_t part, std::size_t rows);
   std::size_t most_rows_a_part() const;  // of the source; fewer than rows_a_part() where a stream gives large rows
 
@@ -120,7 +121,7 @@ class pipeline {
   detail::row_block rows_at(std::size_t first, std::size_t n) const;
 
   runtime::run_context* context_;
-  std::unique_ptr<struct rows_behind_join> behind_;  // of a join that had no room in memory
+  std::unique_ptr<struct rows_behind_join> behind_;  // rows after a join that did not fit in memory
   std::vector<detail::binding> bindings_;
   std::shared_ptr<const column_steps> over_columns_;  // the first stages, where these run over columns
   struct step {
@@ -132,24 +133,24 @@ class pipeline {
   const ir::type* row_;
   const ir::type* source_row_;
   bool keeps_rows_ = true;
-  detail::row_block whole_;                       // of sources with a length
-  std::shared_ptr<const class table_list> list_;  // whose rows these are, where they lie in several tables
-  std::shared_ptr<const class column_list> columns_;  // ...or in columns
-  runtime::vertex_rows* list_rows_ = nullptr;     // the same, to put them side by side
-  std::unique_ptr<class table_pass> pass_;        // whose rows these are, where they are made as they are read
+  detail::row_block whole_;                       // the rows of a source with a known length
+  std::shared_ptr<const class table_list> list_;  // the tables of the source, if it has several
+  std::shared_ptr<const class column_list> columns_;  // the columns of the source, if it has those instead
+  runtime::vertex_rows* list_rows_ = nullptr;     // where list_ comes from; can make its rows contiguous
+  std::unique_ptr<class table_pass> pass_;        // the source, if its rows are made as they are read
   std::shared_ptr<const void> owner_;
-  std::unique_ptr<row_pieces> stream_;            // of sources without
+  std::unique_ptr<row_pieces> stream_;            // the source, if its length is unknown
   static constexpr std::uint64_t unknown_length = ~std::uint64_t{0};
-  std::uint64_t stream_length_ = unknown_length;  // at most, for who wants to know how far this is
+  std::uint64_t stream_length_ = unknown_length;  // an upper bound, for reports of progress
   bool stream_ended_ = false;
-  std::size_t piece_rows_ = 0;                    // what the stream is asked for
-  std::deque<detail::table> cut_;                 // of the last piece, what has not run yet
+  std::size_t piece_rows_ = 0;                    // rows that the stream was last asked for
+  std::deque<detail::table> cut_;                 // the rows of the last piece that have not run yet
   struct window_part {
     detail::table rows;
     std::uint64_t first = 0;
   };
   std::vector<window_part> window_;
-  std::uint64_t stream_rows_ = 0;                 // in windows so far
+  std::uint64_t stream_rows_ = 0;                 // rows that have been in windows so far
   std::size_t next_part_ = 0, rows_a_part_ = part_rows;
 };
 
@@ -158,10 +159,10 @@ std::unique_ptr<prepared_stage> prepare_stage(const planner::stage& s, const std
                                               runtime::run_context& context);
 std::unique_ptr<prepared_stage> prepare_prefilter(const planner::prefilter& f, const ir::type* row, runtime::run_context& context);
 
-// All rows of a branch side by side: the source itself if nothing happens to them.
+// All rows of a branch in contiguous memory: the source itself if nothing happens to them.
 detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
                       std::uint64_t limit = ~0ull);
-// The same of the parts that have not run yet.
+// The same for the parts that have not run yet.
 detail::table collect_rest(pipeline& p, std::uint64_t limit = ~0ull);
 
 // fold of rows that are arithmetic values.

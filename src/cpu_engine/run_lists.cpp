@@ -9,13 +9,13 @@
 
 namespace query::cpu {
 
-// Strings that are assigned may grow, and nobody counts them: under a limit, lists of such rows are made anew.
+// A string may grow when it is assigned, and this memory is not counted. If memory is limited, lists of such rows are not used again.
 bool run_lists::can_make(const ir::type* list, std::uint64_t length, const runtime::buffer_pool& pool) {
   constexpr std::uint64_t most_rows = 4096;
   return length <= most_rows && ir::can_be_filled(list) && list->life.construct && (!pool.limit() || list->element->trivial);
 }
 
-// Those of the piece before, if nobody has them or has taken over what they own.
+// The lists of the previous piece, if no reader holds them or has moved their contents away; otherwise new ones.
 rows_buffer& run_lists::free_lists() {
   rows_buffer* lists = rows_buffer::owner_of(given_);
   if (!lists || given_.owner.use_count() != 1 || lists->heap().bytes() != counted_) {
@@ -46,7 +46,7 @@ void run_lists::fill(void* lists, const std::byte* rows, const detail::row_runs&
 detail::table run_lists::of(const detail::table& rows, const detail::row_runs& runs, std::size_t a_task, const vertex_tasks& tasks) {
   rows_buffer& lists = free_lists();
   lists.reserve(runs.count);
-  // What they own is counted as it is made, so that a session's limit is noticed early.
+  // Memory of new lists is counted after every few lists, so that a session's limit is noticed early.
   constexpr std::size_t counted_bytes = std::size_t{1} << 20;
   const std::size_t at_once = std::max(a_task, counted_bytes / std::max<std::size_t>(1, runs.length * list_->element->size));
   for (std::size_t done = 0; done < runs.count;) {

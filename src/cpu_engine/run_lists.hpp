@@ -1,5 +1,5 @@
-// Runs of rows as lists, a piece at a time: what chunk(n) and window(n) hand on. The lists of one piece, and what they own, are used again
-// for the next, once its reader has let go of it.
+// Makes a list of each run of rows, for chunk(n) and window(n), one piece of the result at a time. The lists of a piece, and the memory
+// that they own, are used again for the next piece if no reader holds them any more.
 //
 //   run_lists lists(list_type, pool);
 //   detail::table piece = lists.of(rows, {3, 1, 1000}, 100, tasks);   // rows 0..2, 1..3, ...
@@ -14,11 +14,11 @@ namespace query::cpu {
 
 class run_lists {
  public:
-  // Lists of this type and length: short ones, as one is made without a look at whether the query should stop.
+  // Whether this class can make such lists. They must be short, because the query cannot stop while one list is made.
   static bool can_make(const ir::type* list, std::uint64_t length, const runtime::buffer_pool& pool);
 
   run_lists(const ir::type* list, runtime::buffer_pool& pool) : list_(list), pool_(&pool) {}
-  // Tasks make `a_task` lists each.
+  // Each task makes `a_task` lists.
   detail::table of(const detail::table& rows, const detail::row_runs& runs, std::size_t a_task, const vertex_tasks& tasks);
 
  private:
@@ -27,8 +27,8 @@ class run_lists {
 
   const ir::type* list_;
   runtime::buffer_pool* pool_;
-  detail::table given_;       // the piece before; its owner may have more lists
-  std::size_t counted_ = 0;   // bytes that these lists owned
+  detail::table given_;       // the previous piece; its owner may hold more lists than the piece shows
+  std::size_t counted_ = 0;   // heap bytes of its lists when it was returned
 };
 
 }  // namespace query::cpu

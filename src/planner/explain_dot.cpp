@@ -1,5 +1,5 @@
-// The machine graph for Graphviz: dot -Tsvg plan.dot. Over several partitions, its stages are boxes, and the edges between them say how
-// rows get from one to another.
+// The machine graph for Graphviz: dot -Tsvg plan.dot. If there are several partitions, each stage is a box, and edges between boxes say how
+// rows move from one stage to another.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -41,7 +41,7 @@ class writer {
  private:
   std::string id_of(const vertex& v) const { return names_.number(v); }
 
-  // Of a cluster graph, those of each stage in a box. A stage whose vertices lie within a loop and around it has two.
+  // In the graph of a cluster, puts the vertices of each stage into a box. A stage that is partly inside a loop has two boxes.
   void vertices(const std::vector<const vertex*>& all, int depth, bool with_result = false) {
     if (g_.partitions == 1) {
       for (const vertex* v : all) write(*v, depth);
@@ -91,7 +91,7 @@ class writer {
   void edge(const std::string& from, const std::string& to, const std::string& label, const std::string& style = "solid") {
     edges_.push_back(from + " -> " + to + " [label=" + dot_quoted(label) + ", style=" + style + "];");
   }
-  // Rows that change partition say how, before what becomes of them.
+  // If rows change their partition, the label first says how, and then what the rows are used for.
   void edge(const vertex& from, const std::string& to, const std::string& label, const std::string& style = "solid") {
     if (!from.moves) return edge(id_of(from), to, label, style);
     const std::string way(name_of(*from.moves));

@@ -87,7 +87,8 @@ class writer {
     return "with:";
   }
   static std::string order(const logical& n, const detail::user_function& f) {
-    const auto i = static_cast<std::size_t>(&f - n.functions.data());
+    std::size_t i = 0;
+    while (i < n.functions.size() && &n.functions[i] != &f) ++i;
     if (i >= n.order.size()) return {};
     std::string o = n.order[i].descending ? ", descending" : "";
     if (n.order[i].nulls_first) o += ", nulls first";

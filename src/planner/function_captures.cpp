@@ -17,7 +17,8 @@ ir::traced trace_of(const logical& n, const detail::user_function& f) {
     return f.trace();
   } catch (const detail::unplaced_error& e) {
     // Each then_by of a sort has a place of its own.
-    const auto i = static_cast<std::size_t>(&f - n.functions.data());
+    std::size_t i = 0;
+    while (i < n.functions.size() && &n.functions[i] != &f) ++i;
     const bool own = i < n.order.size() && !n.order[i].verb.empty();
     detail::fail(own ? n.order[i].verb : n.label, std::string(f.role) + ": " + e.what(), own ? n.order[i].where : n.where);
   }

@@ -38,7 +38,8 @@ logical::~logical() {
     release(std::move(p.node));
   }
   // Functions and sources may hold queries, too.
-  release(functions.take());
+  functions.take_apart([](user_function& f) { release(std::move(f.f)); },
+                       [](std::shared_ptr<const void> shared) { release(std::move(shared)); });
   release(std::move(source));
 }
 

@@ -15,7 +15,7 @@ namespace query::runtime {
 
 namespace {
 
-constexpr std::size_t elements_a_look = 1024;  // shorter lists are as any other value
+constexpr std::size_t elements_a_look = 1024;  // between two checks; shorter lists are handled like any other value
 
 std::byte* bytes(void* p) { return static_cast<std::byte*>(p); }
 const std::byte* bytes(const void* p) { return static_cast<const std::byte*>(p); }
@@ -24,10 +24,10 @@ bool is_stopped() {
   return std::uncaught_exceptions() > 0 || detail::stop_here->stopped_now.load(std::memory_order_relaxed);
 }
 
-// Of pairs and tuples the fields are all that there is; a record may have more.
+// Pairs and tuples consist of their fields; a record may have members that are no fields.
 bool is_its_fields(const ir::type& t) { return t.k == ir::kind::record && t.name == "tuple"; }
 
-// Does the value hold a list that takes long, where assign_with_lists() sees it?
+// Whether the value contains a long list in a place that assign_with_lists() looks at.
 bool holds_long_list(const ir::type& t, const std::byte* at) {
   if (t.trivial) return false;
   if (t.k == ir::kind::list) return t.get.resize && t.get.size(at) > elements_a_look;
@@ -36,7 +36,7 @@ bool holds_long_list(const ir::type& t, const std::byte* at) {
          });
 }
 
-// Takes the elements of long lists away, from the last one on. False: the query has stopped meanwhile.
+// Removes elements of long lists, from the end. Returns false if the query has stopped meanwhile.
 bool shorten_lists(const ir::type& t, std::byte* at) {
   if (t.trivial) return true;
   switch (t.k) {
@@ -139,7 +139,7 @@ void destroy_rows_with_lists(const ir::type& t, void* at, std::size_t n) noexcep
       if (shorten_lists(t, bytes(at) + i * t.size)) continue;
       try {
         detail::discard(std::make_shared<left_rows>(t, at, i + 1));
-      } catch (const std::bad_alloc&) {  // then they are destroyed here
+      } catch (const std::bad_alloc&) {  // then this thread destroys them
       }
       break;
     }

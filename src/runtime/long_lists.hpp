@@ -1,4 +1,5 @@
-// Rows that may have lists, of which one may hold all rows of a query: these are copied and destroyed with looks at its limits.
+// Copies and destroys rows that may contain lists. One list may hold all rows of a query, so these functions check on the way whether
+// the query should stop.
 //
 //   copy_rows_with_lists(*t, to, from, n);   // of a type that is not trivial
 #pragma once
@@ -9,11 +10,11 @@
 
 namespace query::runtime {
 
-// Into raw memory: all rows come alive, or none if the query stops.
+// To raw memory. Constructs all rows, or none if the query stops.
 void copy_rows_with_lists(const ir::type& t, void* to, const void* from, std::size_t n);
-// Over a living value. If the query stops, `to` has part of it.
+// To an existing value. If the query stops, `to` holds a part of the new value.
 void assign_with_lists(const ir::type& t, void* to, const void* from);
-// Throws nothing: once the query should stop, what is left goes to the thread of query/detail/discard.hpp.
+// Throws nothing. Once the query should stop, the rows that are left go to the thread of query/detail/discard.hpp.
 void destroy_rows_with_lists(const ir::type& t, void* at, std::size_t n) noexcept;
 
 }  // namespace query::runtime

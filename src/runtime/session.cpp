@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -36,7 +37,7 @@ std::size_t bytes_of(const char* name, const std::string& text) {
   std::size_t end = 0;
   unsigned long long n = 0;
   try {
-    n = std::stoull(text, &end);
+    if (text.find('-') == std::string::npos) n = std::stoull(text, &end);
   } catch (const std::exception&) {
     end = 0;
   }
@@ -52,7 +53,7 @@ std::size_t bytes_of(const char* name, const std::string& text) {
     if (end > 0 && (text.compare(end, 2, "iB") == 0 || text.compare(end, 2, "ib") == 0)) end += 2;
     else if (end > 0 && (text.compare(end, 1, "B") == 0 || text.compare(end, 1, "b") == 0)) end += 1;
   }
-  if (end == 0 || end != text.size())
+  if (end == 0 || end != text.size() || n > std::numeric_limits<std::size_t>::max() / unit)
     throw user_error(std::string(name) + ": expected bytes, such as 4096, 512M or 8GiB: found '" + text + "'");
   return static_cast<std::size_t>(n) * unit;
 }

@@ -4,7 +4,7 @@
 
 namespace query::runtime {
 
-// The object stays, as pools of static sessions outlive the program's end; its thread does not.
+// The object is never destroyed, because pools of static sessions may still use it at the end of the program. Its thread ends.
 unneeded_memory& unneeded_memory::of_process() {
   static unneeded_memory& one = *new unneeded_memory;
   static const struct program_end {

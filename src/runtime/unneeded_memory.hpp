@@ -1,5 +1,5 @@
-// A thread that gives back to the system what pools keep for reuse and have not needed for a while. Neither does a query wait for that,
-// nor do queries that run in a loop get new memory each time.
+// A thread that returns memory to the system if pools keep it for reuse and have not needed it for a while. No query waits for this, and
+// queries that run in a loop still find the memory of the previous run.
 //
 //   class pool : public memory_keeper { ... };
 //   unneeded_memory::of_process().watch(weak_from_this());
@@ -17,16 +17,16 @@ namespace query::runtime {
 class memory_keeper {
  public:
   virtual ~memory_keeper() = default;
-  // What has not been needed since the last call, but for a little. Returns whether there may be more later.
+  // Gives back nearly all memory that has not been needed since the last call. Returns whether there may be more later.
   virtual bool give_back_unneeded() noexcept = 0;
 };
 
 class unneeded_memory {
  public:
-  static constexpr std::chrono::seconds a_while{1};  // between two looks at one that keeps much
+  static constexpr std::chrono::seconds a_while{1};  // between two calls of a keeper
 
   static unneeded_memory& of_process();
-  // Until it keeps little, or is gone. Throws where there is no thread, or no memory.
+  // Calls the keeper again and again, until it returns false or no longer exists. Throws if the thread cannot start, or without memory.
   void watch(std::weak_ptr<memory_keeper> k);
 
  private:

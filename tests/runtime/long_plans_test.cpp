@@ -192,6 +192,23 @@ TEST(long_plans, then_by) {
   EXPECT_EQ(linear_of(of([=](const auto& q, int) { return q.then_by(smaller); }), many / 10), in_order);
 }
 
+// What the function of a key captures ends with the last query that sorts by it, also if it is a query made from the sort before.
+TEST(long_plans, then_by_keeps_nothing_of_longer_sorts) {
+  const auto alive = std::make_shared<int>(0);
+  {
+    const auto shorter = query::from(three).order_by([](auto x) { return x * 0; }).then_by([](auto x) { return x * 0; });
+    {
+      const auto earlier = query::broadcast(shorter);
+      const auto longer = shorter.then_by([alive, earlier](auto x) { return earlier.count(x, [](auto x, auto y) { return y < x; }); });
+      EXPECT_EQ(longer.to_vector(), (std::vector<int>{1, 2, 3}));
+      EXPECT_GT(alive.use_count(), 1);
+    }
+    EXPECT_EQ(alive.use_count(), 1) << "the shorter sort keeps what the longer one captured";
+    EXPECT_EQ(shorter.count(), 3u);
+  }
+  EXPECT_EQ(alive.use_count(), 1);
+}
+
 TEST(long_plans, reverse) {
   EXPECT_EQ(linear([](const rows& q, int) -> rows { return q.reverse(); }, many / 4 * 2), three);
 }

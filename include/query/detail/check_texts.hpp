@@ -237,8 +237,8 @@ namespace query::check {
     return ok;                                                                                                                            \
   }
 #define QUERY_DETAIL_APART                                                                                                                \
-  " have different types. Take fields of one type, or convert one: std::to_string(t.number) or std::stoi(t.text) between numbers and "    \
-  "text, query::cast<int>(t.e) of an enum"
+  " have different types. Take fields of one type, or convert one: query::to_string(t.number) or query::parse<int>(t.text) between "      \
+  "numbers and text, query::cast<int>(t.e) of an enum"
 // Two key functions that must meet in one type, detail::common_key_t (void where there is none: then Apart is what
 // detail::first_part_apart says). Same: nothing, or the user's own equality and hash of keys.
 #define QUERY_DETAIL_HAVE_TWO_KEYS(verb, form)                                                                                            \
@@ -265,8 +265,8 @@ namespace query::check {
     constexpr bool same = !std::is_void_v<K>, whole = Apart == ~std::size_t{0};                                                           \
     static_assert(same || !whole,                                                                                                         \
                   "query: " #verb ": the two key functions give different types. Compare fields of one type, or convert one key: "        \
-                  "std::to_string(t.number) or std::stoi(t.text) between numbers and text, query::cast<int>(t.e) of an enum, "            \
-                  "query::make<Row>(...) or a std::tuple on both sides of several fields");                                               \
+                  "query::to_string(t.number) or query::parse<int>(t.text) between numbers and text, query::cast<int>(t.e) of an "        \
+                  "enum, query::make<Row>(...) or a std::tuple on both sides of several fields");                                         \
     static_assert(same || Apart != 0, "query: " #verb ": the first parts of the two keys" QUERY_DETAIL_APART);                            \
     static_assert(same || Apart != 1, "query: " #verb ": the second parts of the two keys" QUERY_DETAIL_APART);                           \
     static_assert(same || Apart != 2, "query: " #verb ": the third parts of the two keys" QUERY_DETAIL_APART);                            \

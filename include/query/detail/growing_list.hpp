@@ -1,5 +1,5 @@
-// A list that may come to hold all rows of a query. What it has does not move while it grows, and long lists are linked where two
-// become one, so that nobody waits long for a row to be added.
+// A list that may come to hold all rows of a query. It grows in blocks: full blocks never move, and append() takes over the blocks of a
+// long list, so that adding rows never takes long.
 //
 //   growing_list<std::string> names, others;
 //   names.emplace_back("a name");
@@ -26,7 +26,7 @@ template <class E> class growing_list {
     if (last_.size() == rows_a_block) begin_block();
     last_.emplace_back(std::forward<A>(of)...);
   }
-  // The elements of the other list behind these; it is empty then.
+  // Moves the elements of the other list to the end of this one. The other list is empty afterwards.
   void append(growing_list& more) {
     if (!more.full_ && last_.size() + more.last_.size() <= rows_a_block) {
       for (auto&& e : more.last_) last_.push_back(std::move(e));
@@ -38,7 +38,7 @@ template <class E> class growing_list {
     }
     more = {};
   }
-  // All of them side by side; the list is empty then.
+  // Returns all elements in one vector. The list is empty afterwards.
   std::vector<E> take() {
     if (!full_) return std::move(last_);
     close_block();
@@ -74,7 +74,7 @@ template <class E> class growing_list {
     last_.reserve(rows_a_block);
   }
 
-  std::vector<E> last_;  // all of them, while they are few
+  std::vector<E> last_;  // the block that is being filled; the only one of a short list
   std::unique_ptr<std::vector<std::vector<E>>> full_;
 };
 

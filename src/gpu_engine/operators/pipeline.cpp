@@ -1,5 +1,5 @@
-// Branches with joins or select_many in them: the work before one is collected, it writes its rows, the work behind goes on from
-// there.
+// Runs branches that contain joins or select_many, part by part: collects the rows before such a step, lets the step write its rows, and
+// continues with those.
 #include <algorithm>
 
 #include "gpu_engine/operators/join_kernels.hpp"
@@ -16,7 +16,7 @@ bool probes(const stage& s) { return s.what == stage::kind::probe; }
 bool is_many(const detail::logical* n) { return n->what == detail::verb::select_many; }
 bool gives_many(const stage& s) { return std::any_of(s.nodes.begin(), s.nodes.end(), is_many); }
 
-// The branch with each select_many at the end of a stage, which gives the arrays or lists.
+// Splits stages so that each select_many is the end of a stage, which gives the arrays or lists.
 branch cut(const branch& b) {
   branch c = b;
   c.stages.clear();
@@ -56,7 +56,7 @@ branch part(const branch& b, std::vector<stage>::const_iterator first, const det
   return p;
 }
 
-// Calls on_join(rows before the join, join) and on_many(arrays or lists, select_many) in their order; gives the part behind the last.
+// Calls on_join(rows before the join, join) and on_many(arrays or lists, select_many) in their order. Returns the part after the last one.
 template <class Join, class Many> branch each_part(const branch& whole, Join on_join, Many on_many) {
   const branch b = in_parts(whole) ? cut(whole) : whole;
   branch now = part(b, b.stages.begin(), nullptr);
@@ -93,7 +93,7 @@ std::vector<bool> fields_before_parts(const branch& b) {
   return join != b.stages.end() && bare(before) ? fields_wanted(b, probe_fields(*join)) : fields_read(before, true);
 }
 
-// They are the rows of the last verb.
+// A branch that does no work, and reads the rows of the last verb of b.
 branch behind(const branch& b) {
   const branch last = in_parts(b) ? last_part(b) : b;
   branch rest;
@@ -131,7 +131,7 @@ void run_joins(const branch& b, vertex_run& run) {
       b,
       [&](const branch& before, const stage& join) {
         auto probe = bare(before) ? run.input(before, probe_fields(join)) : run_collect_before(before, run);
-        run.reset_status();  // a count of rows that stayed is no count of pairs
+        run.reset_status();  // it holds the number of rows that stayed, not of pairs
         run.supply(run_join(join, std::move(probe), run));
       },
       [&](const branch& before, const detail::logical& many) {
@@ -154,7 +154,7 @@ std::shared_ptr<const device_rows> run_input(const branch& b, const std::vector<
   run_joins(b, run);
   const branch last = last_part(b);
   auto rows = bare(last) ? run.input(last, fields) : run_collect_before(last, run);
-  run.supply(rows);  // strings that were made here stay with the result, though others may be made before it
+  run.supply(rows);  // keeps strings that were made here with the result, even if others are made before it
   run.supply(nullptr);
   return rows;
 }
