@@ -21,7 +21,6 @@ class coded_columns {
   // schema: the columns of batches. Codes are there if the run has prepared them (data::arrow_table).
   coded_columns(const detail::logical& source, const planner::column_schema& schema);
 
-  bool empty() const { return all_.empty(); }
   void put(const void* const* bases, std::size_t from, std::vector<column>& to) const;
 
  private:

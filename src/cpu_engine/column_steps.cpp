@@ -279,6 +279,11 @@ void column_steps::add_test(planner::interpretation test, const logical* node) {
   keeps_rows_ = false;
 }
 
+void column_steps::columns_of(const void* const* bases, std::size_t from, std::vector<column>& to) const {
+  columns_of_source(source_schema_, source_row_, bases, from, to);
+  coded_.put(bases, from, to);
+}
+
 column_steps::runner::runner(const column_steps& s, column_sink& to) : of_(&s), head_(&to) {
   for (std::size_t i = s.steps_.size(); i-- > 0;) {
     started_.push_back(s.steps_[i]->start(*head_));
@@ -293,9 +298,8 @@ void column_steps::runner::push(const detail::row_block& b) {
     return;
   }
   for (std::size_t from = 0; from < b.n; from += most) {
-    if (b.columns) columns_of_source(of_->source_schema_, of_->source_row_, b.columns, from, columns_);
+    if (b.columns) of_->columns_of(b.columns, from, columns_);
     else columns_of_rows(of_->source_schema_, b.rows, of_->source_row_->size, from, columns_);
-    of_->coded_.put(b.columns, from, columns_);
     if (of_->passing_)
       for (column& c : columns_) c.transient = true;
     head_->push({columns_, std::min(most, b.n - from), b.first + from});

@@ -125,9 +125,8 @@ const planner::column_schema* pipeline::columns() const {
 
 std::vector<column> pipeline::columns_in_place() const {
   std::vector<column> all;
-  if (!columns() || !over_columns_->only_tests() || over_columns_->reads_codes()) return all;
-  if (stream_ || pass_ || list_ || columns_ || !(whole_.columns || whole_.rows)) return all;
-  if (whole_.columns) columns_of_source(*columns(), source_row_, whole_.columns, 0, all);
+  if (!columns() || !over_columns_->only_tests() || stream_ || pass_ || list_ || columns_ || !(whole_.columns || whole_.rows)) return all;
+  if (whole_.columns) over_columns_->columns_of(whole_.columns, 0, all);
   else columns_of_rows(*columns(), whole_.rows, source_row_->size, 0, all);
   return all;
 }

@@ -84,8 +84,8 @@ class pipeline {
   bool next_piece(detail::table& t);
   // What batches of columns hold; null where the last stage gives records.
   const planner::column_schema* columns() const;
-  // All rows of the source, if each batch consists of columns of some of them, in order, and the rows stay in place. Otherwise empty, as it
-  // is where columns are codes.
+  // All rows of the source, if each batch consists of columns of some of them, in order, and the rows stay in place. Otherwise empty.
+  // Columns that come as codes select entries of their dictionaries.
   std::vector<column> columns_in_place() const;
   // Whether no row is dropped: columns_in_place() are then all rows of the branch.
   bool rows_in_place() const { return keeps_rows_ && !columns_in_place().empty(); }
