@@ -11,7 +11,7 @@ namespace query::cpu {
 bool code_ids::serves(key_view keys, std::size_t n) {
   if (keys.empty() || !std::ranges::all_of(keys, [](const key_part& p) { return p.coded != nullptr; })) return false;
   keys_ = keys;
-  const auto known = [](const key_part& p, const dictionary* d) { return p.coded == d; };
+  const auto known = [](const key_part& p, std::uint64_t number) { return p.coded->number() == number; };
   if (combinations_ && std::ranges::equal(keys, of_, known)) return true;
   seen_ += n;
   std::size_t combinations = 1;
@@ -21,7 +21,7 @@ bool code_ids::serves(key_view keys, std::size_t n) {
   }
   if (!combinations || ++changes_ > most_changes) return false;
   of_.clear();
-  for (const key_part& p : keys) of_.push_back(p.coded);
+  for (const key_part& p : keys) of_.push_back(p.coded->number());
   ids_ = pool_->allocate_array<std::uint32_t>(combinations);
   std::memset(ids_.data(), 0xff, combinations * sizeof(std::uint32_t));
   combinations_ = combinations;

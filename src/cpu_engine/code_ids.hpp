@@ -34,7 +34,7 @@ class code_ids {
 
   runtime::buffer_pool* pool_;
   key_view keys_;
-  std::vector<const dictionary*> of_;
+  std::vector<std::uint64_t> of_;  // dictionaries, by number
   std::size_t combinations_ = 0;  // 0: there are no ids
   std::size_t seen_ = 0, changes_ = 0;
   runtime::buffer ids_;

@@ -1,9 +1,16 @@
 #include "cpu_engine/dictionary.hpp"
 
+#include <atomic>
+
 #include "cpu_engine/key_hash.hpp"
 #include "cpu_engine/key_words.hpp"
 
 namespace query::cpu {
+
+dictionary::dictionary(const ir::type* type, const void* entries, std::size_t n) : type_(type), entries_(entries), n_(n) {
+  static std::atomic<std::uint64_t> dictionaries = 0;
+  number_ = ++dictionaries;
+}
 
 const std::uint64_t* dictionary::hashes() const {
   std::call_once(hashed_, [&] {

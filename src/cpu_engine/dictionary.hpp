@@ -19,11 +19,13 @@ namespace query::cpu {
 class dictionary {
  public:
   // The entries must outlive this; several may be equal.
-  dictionary(const ir::type* type, const void* entries, std::size_t n) : type_(type), entries_(entries), n_(n) {}
+  dictionary(const ir::type* type, const void* entries, std::size_t n);
 
   const ir::type* type() const { return type_; }
   const void* entries() const { return entries_; }
   std::size_t size() const { return n_; }
+  // No other has it, not even one that comes to lie here later.
+  std::uint64_t number() const { return number_; }
   // By code; computed when somebody asks first. Several threads may.
   const std::uint64_t* hashes() const;  // as hash_keys gives them
   const wide_word* words() const;       // of strings, in key_words::form::string
@@ -32,6 +34,7 @@ class dictionary {
   const ir::type* type_;
   const void* entries_;
   std::size_t n_;
+  std::uint64_t number_;
   mutable std::once_flag hashed_, encoded_;
   mutable std::vector<std::uint64_t> hashes_;
   mutable std::vector<wide_word> words_;
