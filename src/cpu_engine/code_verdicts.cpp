@@ -22,31 +22,43 @@ std::atomic<code_verdicts::verdict>* code_verdicts::of(const dictionary* d) cons
   return dictionary_ == d ? all_.get() : nullptr;
 }
 
-bool code_verdicts::find(const column_batch& b, test with, bool* pass) const {
-  if (!column_) return false;
+std::optional<std::size_t> code_verdicts::find(const column_batch& b, test with, std::uint32_t* chosen) const {
+  if (!column_) return std::nullopt;
   const column& c = b.columns[*column_];
-  if (!c.coded || c.optional) return false;
+  if (!c.coded || c.optional) return std::nullopt;
   std::atomic<verdict>* const all = of(c.coded);
-  if (!all) return false;
+  if (!all) return std::nullopt;
+  const std::uint32_t* const codes = c.select;
+  const auto choose = [&](bool& some_unknown) {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < b.n; ++i) {
+      const verdict known = all[codes[i]].load(std::memory_order_relaxed);
+      chosen[n] = static_cast<std::uint32_t>(i);
+      n += known == passes;
+      some_unknown |= known == unknown;
+    }
+    return n;
+  };
+  bool some_unknown = false;
+  const std::size_t n = choose(some_unknown);
+  if (!some_unknown) return n;
+  test_unknown(b, with, all);
+  return choose(some_unknown);
+}
+
+void code_verdicts::test_unknown(const column_batch& b, test with, std::atomic<verdict>* all) const {
+  const std::uint32_t* const codes = b.columns[*column_].select;
   std::uint32_t untested[column_batch_rows];
   std::size_t n = 0;
-  for (std::size_t i = 0; i < b.n; ++i) {
-    const std::uint32_t code = c.select[i];
-    const verdict known = all[code].load(std::memory_order_relaxed);
-    pass[i] = known == passes;
-    untested[n] = code;
-    n += known == unknown;
-  }
-  if (!n) return true;
+  for (std::size_t i = 0; i < b.n; ++i)
+    if (all[codes[i]].load(std::memory_order_relaxed) == unknown) untested[n++] = codes[i];
   std::sort(untested, untested + n);
   n = static_cast<std::size_t>(std::unique(untested, untested + n) - untested);
   std::vector<column> some(b.columns.begin(), b.columns.end());
   some[*column_].select = untested;
-  bool tested[column_batch_rows];
-  with(some, n, tested);
-  for (std::size_t k = 0; k < n; ++k) all[untested[k]].store(tested[k] ? passes : fails, std::memory_order_relaxed);
-  for (std::size_t i = 0; i < b.n; ++i) pass[i] = all[c.select[i]].load(std::memory_order_relaxed) == passes;
-  return true;
+  bool passed[column_batch_rows];
+  with(some, n, passed);
+  for (std::size_t k = 0; k < n; ++k) all[untested[k]].store(passed[k] ? passes : fails, std::memory_order_relaxed);
 }
 
 }  // namespace query::cpu

@@ -2,7 +2,7 @@
 // names.
 //
 //   code_verdicts verdicts(predicate, schema);
-//   if (!verdicts.find(batch, test, pass)) test(batch.columns, batch.n, pass);
+//   if (const auto n = verdicts.find(batch, test, chosen)) use(chosen, *n);
 #pragma once
 
 #include <atomic>
@@ -25,12 +25,13 @@ class code_verdicts {
   using test = function_ref<void(std::span<const column> columns, std::size_t n, bool* pass)>;
 
   code_verdicts(const ir::node* predicate, const planner::column_schema& rows);
-  // False: the rows are to be tested one by one. Several threads at once.
-  bool find(const column_batch& b, test with, bool* pass) const;
+  // Writes the numbers of the rows that pass; returns how many. Null: the rows are to be tested one by one. Several threads at once.
+  std::optional<std::size_t> find(const column_batch& b, test with, std::uint32_t* chosen) const;
 
  private:
   enum verdict : std::uint8_t { unknown, fails, passes };
   std::atomic<verdict>* of(const dictionary* d) const;
+  void test_unknown(const column_batch& b, test with, std::atomic<verdict>* all) const;
 
   std::optional<std::size_t> column_;  // the one that is read
   mutable std::once_flag made_;

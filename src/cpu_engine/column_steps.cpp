@@ -48,11 +48,15 @@ class test_step final : public column_step {
         const auto collections = captured_collections(step_->function_.captures);
         placed_calls(step_->node_, [&] { step_->program_.filter({&rows, 1}, {collections, {}}, n, pass, scratch_); });
       };
-      if (!step_->verdicts_.find(b, test, pass_)) test(b.columns, b.n, pass_);
       std::size_t n = 0;
-      for (std::size_t i = 0; i < b.n; ++i) {
-        chosen_[n] = static_cast<std::uint32_t>(i);
-        n += pass_[i];
+      if (const auto found = step_->verdicts_.find(b, test, chosen_)) {
+        n = *found;
+      } else {
+        test(b.columns, b.n, pass_);
+        for (std::size_t i = 0; i < b.n; ++i) {
+          chosen_[n] = static_cast<std::uint32_t>(i);
+          n += pass_[i];
+        }
       }
       if (n == b.n) next_->push(b);
       else if (n) next_->push({narrowed_.narrow(b.columns, chosen_, n), n});
