@@ -1,9 +1,10 @@
 // Arrow columns of strings that come as codes of dictionaries, beside the same strings as utf8, by 2 threads.
 //
-//   dictionaries ROWS FOLDER    writes the codes and numbers to FOLDER, for bench/dictionaries/peers.py, and answers each question
+//   dictionaries ROWS FOLDER [QUESTION]    writes the codes and numbers to FOLDER, for bench/dictionaries/peers.py, and answers each question
 //
-// A line a question: for strings, then for codes, the milliseconds of the first run, which takes the columns over, and the best of three
-// that follow; then the answer, or the sum of the groups' answers, which must be the same.
+// A line a question: for strings, then for codes, the milliseconds of the first run, which takes the columns over, the best of three that
+// follow, and its processor milliseconds; then the answer, or the sum of the groups' answers, which must be the same.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +15,8 @@
 
 #include <query/arrow.hpp>
 #include <query/query.hpp>
+
+#include "best_times.hpp"
 
 namespace {
 
@@ -125,18 +128,26 @@ template <class F> double ms_of(F f) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
+constexpr int rounds = 3;
+std::string wanted;  // empty: all
+
 template <class Ask> void answer(const char* name, const table& t, const query::Session& session, Ask ask) {
+  if (!wanted.empty() && wanted != name) return;
   std::int64_t answers[2];
-  double first[2], later[2];
+  double first[2], later[2], processor[2];
   for (int coded = 0; coded < 2; ++coded) {
     exported e;
     const auto q = (coded ? t.of_codes(e) : t.of_strings(e)).in(session);
     first[coded] = ms_of([&] { answers[coded] = ask(q); });
-    later[coded] = 1e9;
-    for (int round = 0; round < 3; ++round) later[coded] = std::min(later[coded], ms_of([&] { answers[coded] = ask(q); }));
+    later[coded] = processor[coded] = 1e9;
+    for (int round = 0; round < rounds; ++round) {
+      const double begun = bench::processor_ms();
+      later[coded] = std::min(later[coded], ms_of([&] { answers[coded] = ask(q); }));
+      processor[coded] = std::min(processor[coded], bench::processor_ms() - begun);
+    }
   }
-  std::printf("%-22s strings %7.1f %7.1f ms, codes %7.1f %7.1f ms, answer %lld\n", name, first[0], later[0], first[1], later[1],
-              static_cast<long long>(answers[1]));
+  std::printf("%-18s strings %7.1f %7.1f %7.1f ms, codes %7.1f %7.1f %7.1f ms, answer %lld\n", name, first[0], later[0], processor[0],
+              first[1], later[1], processor[1], static_cast<long long>(answers[1]));
   if (answers[0] == answers[1]) return;
   std::printf("%s: the answers differ\n", name);
   std::exit(1);
@@ -146,7 +157,8 @@ template <class Ask> void answer(const char* name, const table& t, const query::
 
 int main(int argc, char** argv) {
   const table t(argc > 1 ? std::stoul(argv[1]) : 10'000'000);
-  if (argc > 2) {
+  if (argc > 3) wanted = argv[3];
+  if (argc > 2 && *argv[2]) {
     const auto write = [&](const std::string& name, const auto& values) {
       std::ofstream file(std::string(argv[2]) + "/" + name, std::ios::binary);
       file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof values[0]));

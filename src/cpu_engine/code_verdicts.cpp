@@ -46,14 +46,13 @@ std::optional<std::size_t> code_verdicts::find(const column_batch& b, test with,
   return choose(some_unknown);
 }
 
+// An entry that comes twice in a batch may be tested twice.
 void code_verdicts::test_unknown(const column_batch& b, test with, std::atomic<verdict>* all) const {
   const std::uint32_t* const codes = b.columns[*column_].select;
   std::uint32_t untested[column_batch_rows];
   std::size_t n = 0;
   for (std::size_t i = 0; i < b.n; ++i)
     if (all[codes[i]].load(std::memory_order_relaxed) == unknown) untested[n++] = codes[i];
-  std::sort(untested, untested + n);
-  n = static_cast<std::size_t>(std::unique(untested, untested + n) - untested);
   std::vector<column> some(b.columns.begin(), b.columns.end());
   some[*column_].select = untested;
   bool passed[column_batch_rows];
