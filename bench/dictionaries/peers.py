@@ -7,15 +7,20 @@ import time
 rows, folder = int(sys.argv[1]), sys.argv[2]
 os.environ["POLARS_MAX_THREADS"] = sys.argv[3] if len(sys.argv) > 3 else "2"
 
-import numpy as np  # noqa: E402
 import polars as pl  # noqa: E402
 import pyarrow as pa  # noqa: E402
 
+
+
+def read(name, of):
+    data = pa.memory_map(f"{folder}/{name}").read_buffer()
+    return pa.Array.from_buffers(of, rows, [None, data])
+
+
 columns = {}
 for name, entries, digits in (("few", 100, 3), ("other", 100, 3), ("many", 100_000, 10)):
-    codes = np.fromfile(f"{folder}/{name}", dtype=np.int32)
-    columns[name] = pa.DictionaryArray.from_arrays(codes, [f"id{e + 1:0{digits}}" for e in range(entries)])
-columns["n"] = pa.array(np.fromfile(f"{folder}/n", dtype=np.int64))
+    columns[name] = pa.DictionaryArray.from_arrays(read(name, pa.int32()), [f"id{e + 1:0{digits}}" for e in range(entries)])
+columns["n"] = read("n", pa.int64())
 t = pl.from_arrow(pa.table(columns))
 labels = pl.DataFrame({"item": [f"id{e + 1:010}" for e in range(0, 100_000, 2)],
                        "weight": [e % 10 for e in range(0, 100_000, 2)]})

@@ -14,9 +14,9 @@ code_verdicts::code_verdicts(const ir::node* predicate, const planner::column_sc
 }
 
 // Those of the dictionary that comes first: a column has one in all batches.
-std::atomic<code_verdicts::verdict>* code_verdicts::of(const dictionary* d) const {
+code_verdicts::bits* code_verdicts::of(const dictionary* d) const {
   std::call_once(made_, [&] {
-    all_ = std::make_unique<std::atomic<verdict>[]>(d->size());
+    all_ = std::make_unique<bits[]>(d->size() / codes_a_word + 1);
     dictionary_ = d;
   });
   return dictionary_ == d ? all_.get() : nullptr;
@@ -26,38 +26,44 @@ std::optional<std::size_t> code_verdicts::find(const column_batch& b, test with,
   if (!column_) return std::nullopt;
   const column& c = b.columns[*column_];
   if (!c.coded || c.optional) return std::nullopt;
-  std::atomic<verdict>* const all = of(c.coded);
+  bits* const all = of(c.coded);
   if (!all) return std::nullopt;
   const std::uint32_t* const codes = c.select;
-  const auto choose = [&](bool& some_unknown) {
-    std::size_t n = 0;
+  std::size_t n = 0;
+  const auto all_known = [&] {
+    n = 0;
+    std::uint64_t seen = known;
     for (std::size_t i = 0; i < b.n; ++i) {
-      const verdict known = all[codes[i]].load(std::memory_order_relaxed);
+      const std::uint64_t of_code = all[codes[i] / codes_a_word].load(std::memory_order_relaxed) >> codes[i] % codes_a_word * 2;
       chosen[n] = static_cast<std::uint32_t>(i);
-      n += known == passes;
-      some_unknown |= known == unknown;
+      n += of_code & passes;
+      seen &= of_code;
     }
-    return n;
+    return seen != 0;
   };
-  bool some_unknown = false;
-  const std::size_t n = choose(some_unknown);
-  if (!some_unknown) return n;
-  test_unknown(b, with, all);
-  return choose(some_unknown);
+  if (!all_known()) {
+    test_unknown(b, with, all);
+    all_known();
+  }
+  return n;
 }
 
 // An entry that comes twice in a batch may be tested twice.
-void code_verdicts::test_unknown(const column_batch& b, test with, std::atomic<verdict>* all) const {
+void code_verdicts::test_unknown(const column_batch& b, test with, bits* all) const {
   const std::uint32_t* const codes = b.columns[*column_].select;
   std::uint32_t untested[column_batch_rows];
   std::size_t n = 0;
-  for (std::size_t i = 0; i < b.n; ++i)
-    if (all[codes[i]].load(std::memory_order_relaxed) == unknown) untested[n++] = codes[i];
+  for (std::size_t i = 0; i < b.n; ++i) {
+    const std::uint64_t of_code = all[codes[i] / codes_a_word].load(std::memory_order_relaxed) >> codes[i] % codes_a_word * 2;
+    if (!(of_code & known)) untested[n++] = codes[i];
+  }
   std::vector<column> some(b.columns.begin(), b.columns.end());
   some[*column_].select = untested;
   bool passed[column_batch_rows];
   with(some, n, passed);
-  for (std::size_t k = 0; k < n; ++k) all[untested[k]].store(passed[k] ? passes : fails, std::memory_order_relaxed);
+  for (std::size_t k = 0; k < n; ++k)
+    all[untested[k] / codes_a_word].fetch_or((passed[k] ? known | passes : known) << untested[k] % codes_a_word * 2,
+                                             std::memory_order_relaxed);
 }
 
 }  // namespace query::cpu

@@ -29,14 +29,18 @@ class code_verdicts {
   std::optional<std::size_t> find(const column_batch& b, test with, std::uint32_t* chosen) const;
 
  private:
-  enum verdict : std::uint8_t { unknown, fails, passes };
-  std::atomic<verdict>* of(const dictionary* d) const;
-  void test_unknown(const column_batch& b, test with, std::atomic<verdict>* all) const;
+  // Two bits for each code, so that the cache holds them: does it pass, and is that known?
+  using bits = std::atomic<std::uint64_t>;
+  static constexpr std::uint64_t passes = 1, known = 2;
+  static constexpr std::uint32_t codes_a_word = 32;
+
+  bits* of(const dictionary* d) const;
+  void test_unknown(const column_batch& b, test with, bits* all) const;
 
   std::optional<std::size_t> column_;  // the one that is read
   mutable std::once_flag made_;
   mutable const dictionary* dictionary_ = nullptr;
-  mutable std::unique_ptr<std::atomic<verdict>[]> all_;  // by code
+  mutable std::unique_ptr<bits[]> all_;
 };
 
 }  // namespace query::cpu
