@@ -199,8 +199,13 @@ namespace query::check {
   QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
   template <class V, bool Arrays = false> static constexpr bool number() {                                                                \
     constexpr bool ok = is_number<V> || (Arrays && is_number_array<without_null_t<V>>);                                                   \
-    static_assert(ok, "query: " #verb ": these values are no numbers. Say which number of the row is meant: " #verb                       \
-                      "([](auto t) { return t.price; })");                                                                                \
+    constexpr bool time = ir::time_point<without_null_t<V>>, duration = ir::duration<without_null_t<V>>;                                  \
+    static_assert(!time, "query: " #verb ": these values are times. Of times there are min, max, first and last; " #verb                  \
+                         " takes numbers: of the time between two of them, " #verb "([](auto t) { return (t.end - t.begin).count(); })"); \
+    static_assert(!duration, "query: " #verb ": these values are durations. Give their numbers: " #verb                                   \
+                             "([](auto t) { return t.delay.count(); }), or query::total<std::chrono::seconds>(t.delay)");                 \
+    static_assert(ok || time || duration, "query: " #verb ": these values are no numbers. Say which number of the row is meant: " #verb   \
+                                          "([](auto t) { return t.price; })");                                                            \
     return ok;                                                                                                                            \
   }                                                                                                                                       \
   template <class F, class Row, bool Arrays = false> static constexpr bool number_of() {                                                  \
