@@ -158,7 +158,7 @@ bool same(const std::vector<Hit>& a, const std::vector<Hit>& b) {
 // Documents of 50,000 words by Zipf's law: the word of rank r occurs about 1 / r as often as the first.
 int main(int argc, char** argv) {
   const paper::options o = paper::read("bm25", std::span(argv, static_cast<std::size_t>(argc)),
-                                       {{"test", 500}, {"small", 1 << 18}, {"large", 1 << 20}});
+                                       {{"test", 500}, {"small", 1 << 18}, {"middle", 1 << 19}, {"large", 1 << 20}});
   paper::random random(7);
   const auto some_words = [&](std::int64_t n) {
     std::string text;
@@ -183,5 +183,5 @@ int main(int argc, char** argv) {
   }
   return paper::run(
       o, [&] { return search_by_hand(fields, terms, static_cast<double>(o.rows)); },
-      [&] { return search(paper::source(fields, o), paper::source(terms, o), static_cast<double>(o.rows)); }, same);
+      [&](const paper::way& on) { return search(on.rows(fields), on.rows(terms), static_cast<double>(o.rows)); }, same);
 }

@@ -110,12 +110,15 @@ template <std::size_t N> int main_for(const paper::options& o, std::int64_t most
   o.write("points", points);
   return paper::run(
       o, [&] { return k_means_by_hand(points, first, rounds); },
-      [&] { return k_means(paper::source(points, o), paper::source(first, o), rounds); },
+      [&](const paper::way& on) { return k_means(on.rows(points), on.rows(first), rounds); },
       [&](const auto& a, const auto& b) { return same(points, a, b); });
 }
 
 int main(int argc, char** argv) {
   const paper::options o = paper::read("kmeans", std::span(argv, static_cast<std::size_t>(argc)),
-                                       {{"test", 3000}, {"small", 1'000'000}, {"large", 1'000'000}});
+                                       {{"test", 3000},
+                                        {"small", 1'000'000},
+                                        {"middle", 5'000'000},
+                                        {"large", 1'000'000}});
   return o.size == "large" ? main_for<40>(o, 80) : main_for<20>(o, 10);
 }

@@ -57,7 +57,7 @@ std::vector<Page> page_rank_by_hand(const std::vector<Link>& links, std::vector<
 // 20 links a page on average; some pages get many of them.
 int main(int argc, char** argv) {
   const paper::options o = paper::read("page_rank", std::span(argv, static_cast<std::size_t>(argc)),
-                                       {{"test", 500}, {"small", 100'000}, {"large", 1'000'000}});
+                                       {{"test", 500}, {"small", 100'000}, {"middle", 500'000}, {"large", 1'000'000}});
   paper::random random(2);
   std::vector<Page> pages;
   std::vector<Link> links;
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
   o.write("links", links);
   return paper::run(
       o, [&] { return page_rank_by_hand(links, pages, rounds); },
-      [&] { return page_rank(paper::source(links, o), paper::source(pages, o), static_cast<double>(o.rows), rounds); },
+      [&](const paper::way& on) { return page_rank(on.rows(links), on.rows(pages), static_cast<double>(o.rows), rounds); },
       [](const auto& a, const auto& b) {
         return std::ranges::equal(a, b, [](const Page& x, const Page& y) {
           return x.id == y.id && std::abs(x.rank - y.rank) <= 1e-9 * x.rank;

@@ -46,7 +46,10 @@ summary summary_of(const std::vector<Record>& records) {
 
 int main(int argc, char** argv) {
   const paper::options o = paper::read("tera_sort", std::span(argv, static_cast<std::size_t>(argc)),
-                                       {{"test", 20'000}, {"small", 1'000'000}, {"large", 100'000'000}});
+                                       {{"test", 20'000},
+                                        {"small", 1'000'000},
+                                        {"middle", 10'000'000},
+                                        {"large", 100'000'000}});
   paper::random random(5);
   std::vector<Record> records(static_cast<std::size_t>(o.rows));
   for (Record& r : records) {
@@ -57,7 +60,7 @@ int main(int argc, char** argv) {
   o.write("records", records);
   const summary before = summary_of(records);
   return paper::run(
-      o, [&] { return tera_sort_by_hand(records); }, [&] { return tera_sort(paper::source(records, o)); },
+      o, [&] { return tera_sort_by_hand(records); }, [&](const paper::way& on) { return tera_sort(on.rows(records)); },
       [&](const auto& a, const auto& b) {
         for (const auto* rows : {&a, &b}) {
           const summary s = summary_of(*rows);
