@@ -76,7 +76,7 @@ query::Query<Node> id3(const query::Query<Example<A>>& examples, const query::Qu
           return query::make<Split>(t.leaf, a, t.rows, t.ones, after);
         })
         .group_by([](auto s) { return s.leaf; })
-        .select([](auto g) { return g.arg_min([](auto s) { return std::pair(s.entropy, s.attribute); }); });
+        .select([](auto g) { return g.arg_min([](auto s) { return s.entropy; }); });
     const std::int32_t inner = (1 << levels) - 1;
     return tree.left_join(splits, [](auto n) { return n.id; }, [](auto s) { return s.leaf; }, [inner](auto n, auto s) {
       if (!s) return n;

@@ -114,8 +114,10 @@ class way {
  public:
   explicit way(const std::string& name)
       : on_gpu_(name.starts_with("gpu") || name.starts_with("resident")), resident_(name.starts_with("resident")) {
-    if (is_cluster(name)) session_.emplace(query::Session::cluster(name));
-    if (name.ends_with("_all")) session_.emplace(query::session_options{.gpu_min_rows = 0});
+    query::session_options its{.memory_limit = query::Session::standard().memory_limit()};
+    if (is_cluster(name)) its.cluster = name;
+    if (name.ends_with("_all")) its.gpu_min_rows = 0;
+    if (is_cluster(name) || name.ends_with("_all")) session_.emplace(its);
   }
   bool on_gpu() const { return on_gpu_; }
   bool resident() const { return resident_; }
@@ -228,11 +230,15 @@ inline placement placement_of(const std::string& plan) {
   placement p;
   std::istringstream lines(plan);
   for (std::string line; std::getline(lines, line);) {
-    const bool left = line.find("not on gpu: ") != std::string::npos || line.find("went to the cpu") != std::string::npos;
-    if (left && line.find("nothing to compute") == std::string::npos)
-      p.refused.insert(line.substr(line.find_first_not_of(' ')));
-    else if (line.find("  gpu: ") != std::string::npos || line.find("split: about") != std::string::npos)
+    const auto has = [&](std::string_view what) { return line.find(what) != std::string::npos; };
+    const bool left = has("not on gpu: ") || has("went to the cpu");
+    if (left && !has("nothing to compute")) {
+      const std::size_t name = line.find_first_not_of(' '), gap = line.find("  ", name);
+      const std::size_t why = std::min(line.find_first_not_of(' ', gap), line.size());
+      p.refused.insert(line.substr(name, gap - name) + ": " + line.substr(why));
+    } else if (has("  gpu: ") || has("split: about")) {
       ++p.on_gpu;
+    }
   }
   return p;
 }
