@@ -1,9 +1,10 @@
 // What the seven programs share: arguments, the ways in which a query runs, and the lines of JSON that they print.
 //
-//   paper_kmeans [SIZE] [WAY...] [--data FILE] [--repeat N] [--seconds S] [--write FOLDER] [--explain]
+//   paper_kmeans [SIZE] [WAY...] [--repeat N] [--seconds S] [--write FOLDER] [--explain]
 //
-// SIZE is `test`, `small`, `middle`, `large`, or a number of rows. A program makes its data from a fixed seed, runs the
-// loop written by hand, then the query in each way, and compares the answers. It prints one line for each way:
+// SIZE is `test`, `small`, `middle`, `large`, or a number of rows; some programs have `real` rows, too (examples/data).
+// A program makes its other rows from a fixed seed, runs the loop written by hand, then the query in each way, and
+// compares the answers. It prints one line for each way:
 //
 //   sequential     only the loop
 //   cpu            the CPU engine; the way if none is given
@@ -17,8 +18,8 @@
 // least once before the clock starts, to compile kernels and to start processes. Then loop and query run up to N times
 // (1) each, and are not repeated once they have taken S seconds (10).
 //
-// `--data` reads rows from a file, where a program knows real ones. `--write` writes data and answers for
-// bench/paper/check.py. `--explain` prints the plan of each way, and what its last run did.
+// `--write` writes data and answers for bench/paper/check.py. `--explain` prints the plan of each way, and what its
+// last run did.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +44,7 @@
 namespace paper {
 
 struct options {
-  std::string program, size = "test", folder, data;
+  std::string program, size = "test", folder;
   std::vector<std::string> ways;
   std::int64_t rows = 0;
   int repeat = 1, seconds = 10;
@@ -87,11 +88,6 @@ inline options read(std::string program, std::span<const char* const> arguments,
       o.folder = next;
       understood = understood && std::filesystem::is_directory(o.folder);
       ++i;
-    } else if (word == "--data") {
-      o.data = next;
-      o.size = "real";
-      understood = understood && std::filesystem::is_regular_file(o.data);
-      ++i;
     } else {
       o.size = word;
     }
@@ -99,13 +95,13 @@ inline options read(std::string program, std::span<const char* const> arguments,
   if (o.ways.empty()) o.ways.emplace_back("cpu");
   const auto size = std::ranges::find(known, o.size, [](const auto& s) { return s.first; });
   o.rows = size != known.end() ? size->second : number(o.size);
-  if (understood && (o.rows > 0 || !o.data.empty())) return o;
+  if (understood && o.rows > 0) return o;
   std::cerr << "Usage: paper_" << o.program
-            << " [SIZE] [sequential|cpu|gpu|resident|gpu_all|resident_all|local:N...] [--data FILE] [--repeat N]"
-               " [--seconds S] [--write FOLDER] [--explain]\n"
+            << " [SIZE] [sequential|cpu|gpu|resident|gpu_all|resident_all|local:N...] [--repeat N] [--seconds S]"
+               " [--write FOLDER] [--explain]\n"
             << "SIZE is a number of rows, or a name:";
   for (const auto& [name, rows] : known) std::cerr << " " << name << " (" << rows << ")";
-  std::cerr << "; file and folder have to be there.\n";
+  std::cerr << "; the folder has to be there.\n";
   std::exit(2);
 }
 
