@@ -78,7 +78,14 @@ template <class T, class F> constexpr bool window_function() {
   static_assert(comparable_function<F>::value || !taken,
                 "query: over: a function that a window's member takes captures something, which may change from row to row. Pass what it "
                 "captures by query::with([](auto t, double k) { ... }, k), or compute the value in a select before over(key)");
-  return taken;
+  constexpr bool views = [] {
+    if constexpr (taken && check::can_call<F, T>) return !std::is_same_v<result_of<F, T>, T> && check::keeps_views<result_of<F, T>>();
+    else return false;
+  }();
+  static_assert(!views, "query: over: a function that a window's member takes gives a container, std::variant or range of views "
+                        "(std::string_view, std::span, references), which would look at rows that are gone. Give what owns its values: "
+                        "std::string, std::vector");
+  return taken && !views;
 }
 // Of a function whose values become one number. Durations have sums, and times have not.
 template <bool Sum, class T, class F> constexpr bool window_number() {

@@ -85,7 +85,9 @@ template <class R> inline constexpr bool decides = std::is_same_v<R, bool> || (s
 template <class V> struct without_null { using type = V; };
 template <class V> struct without_null<std::optional<V>> { using type = V; };
 template <class V> using without_null_t = typename without_null<V>::type;
-template <class V> inline constexpr bool is_number = std::is_arithmetic_v<without_null_t<V>>;
+// Not __int128, which GNU's C++ calls an integer: sums have 64 bits.
+template <class V> inline constexpr bool is_number =
+    std::is_arithmetic_v<without_null_t<V>> && !(std::is_integral_v<without_null_t<V>> && sizeof(without_null_t<V>) > 8);
 template <class V> inline constexpr bool is_number_array = false;
 template <class E, std::size_t N> inline constexpr bool is_number_array<std::array<E, N>> = std::is_arithmetic_v<E>;
 template <class V> concept less_than = requires(const V& a, const V& b) { { a < b } -> std::convertible_to<bool>; };
