@@ -97,11 +97,15 @@ template <class X> inline constexpr bool is_query_v = requires(const X& x) { x.t
 template <class X> struct row_of { using type = after_error; };
 template <class X> requires is_query_v<X> struct row_of<X> { using type = typename X::row; };
 template <class X> using row_of_t = typename row_of<X>::type;
-// A state of integers would cut off the fraction of what it is given, row after row.
+// A state of integers would cut off the fraction of what it is given, row after row, and one of 32 bits the upper half of a sum that its
+// function makes with 64. (A sum of narrower ones is an int, whatever they are.)
+template <class S, class R> inline constexpr bool cuts_off =
+    std::is_integral_v<S> && !std::is_same_v<S, bool> &&
+    (std::is_floating_point_v<R> || (std::is_integral_v<R> && sizeof(R) > sizeof(int) && sizeof(R) > sizeof(S)));
 template <class S, class F, class... X> constexpr bool gives_state() {
   if constexpr (!can_take<F, X...>) return false;
   else if constexpr (!std::is_invocable_r_v<S, const F&, X...>) return false;
-  else return !std::is_integral_v<S> || !std::is_floating_point_v<std::remove_cvref_t<std::invoke_result_t<const F&, X...>>>;
+  else return !cuts_off<S, std::remove_cvref_t<std::invoke_result_t<const F&, X...>>>;
 }
 template <class S, class U, class Row> inline constexpr bool updates = gives_state<S, U, S, const Row&>();
 template <class S, class C> inline constexpr bool combines = gives_state<S, C, S, S>();
