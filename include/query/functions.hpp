@@ -15,6 +15,7 @@
 #include <string>
 
 #include <query/arrays.hpp>
+#include <query/detail/after_error.hpp>
 #include <query/loops.hpp>
 #include <query/maths.hpp>
 #include <query/strings.hpp>
@@ -23,14 +24,37 @@ namespace query {
 
 namespace detail {
 
+// Said once, however many kinds of values a function is called with. V: a plain type.
+template <class T> constexpr bool casts_to() {
+  constexpr bool ok = std::is_arithmetic_v<T> || std::is_enum_v<T>, text = std::is_convertible_v<T, std::string_view>;
+  static_assert(!text, "query: cast: a number does not become text by a cast. Write query::to_string(x)");
+  static_assert(ok || text, "query: cast: in query::cast<T>(x), T must be a number or an enum");
+  return ok;
+}
+template <class T, class V> constexpr bool casts() {
+  if constexpr (!casts_to<T>()) return false;
+  else {
+    constexpr bool ok = requires(const V& v) { static_cast<T>(v); };
+    constexpr bool text = std::is_convertible_v<V, std::string_view>, null = ir::is_optional_v<V>;
+    constexpr bool time = ir::time_point<V>, duration = ir::duration<V>;
+    static_assert(ok || !text, "query: cast: text does not become a number by a cast. Write query::parse<int>(x).value_or(0): parse gives "
+                               "a std::optional, empty if the text is no such number");
+    static_assert(ok || !null, "query: cast: the value is a std::optional. Say what a null means: query::cast<T>(x.value_or(0))");
+    static_assert(ok || !time, "query: cast: a time does not become a number by a cast. Write t.at.time_since_epoch().count(), or a part "
+                               "of it, as query::hour_of(t.at)");
+    static_assert(ok || !duration, "query: cast: a duration does not become a number by a cast. Write t.delay.count(), or "
+                                   "query::total<std::chrono::seconds>(t.delay)");
+    static_assert(ok || text || null || time || duration, "query: cast: in query::cast<T>(x), x must be a number or an enum");
+    return ok;
+  }
+}
+
 template <class T> struct cast_fn {
   template <class A> auto operator()(const A& a) const {
-    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>, "query::cast<T>(x): T must be a number or an enum");
     if constexpr (deferred<A>) return defer(*this, a);
-    else if constexpr (symbolic<A>) {
-      static_assert(!std::is_same_v<value_of_t<A>, std::string>, "query::cast<T>(x): x must be a number or an enum");
-      return wrap_like<T, A>(node_as<T>(a));
-    } else return static_cast<T>(a);
+    else if constexpr (!casts<T, held_t<A>>()) return check::after_error{};
+    else if constexpr (symbolic<A>) return wrap_like<T, A>(node_as<T>(a));
+    else return static_cast<T>(a);
   }
 };
 
