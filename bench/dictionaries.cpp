@@ -1,6 +1,6 @@
 // Arrow columns of strings that come as codes of dictionaries, beside the same strings as utf8, by 2 threads.
 //
-//   dictionaries ROWS FOLDER [QUESTION]    writes the codes and numbers to FOLDER, for bench/dictionaries/peers.py, and answers each question
+//   dictionaries ROWS [FOLDER [QUESTION]]    writes codes and numbers to FOLDER, for bench/dictionaries/peers.py, and answers
 //
 // A line a question: for strings, then for codes, the milliseconds of the first run, which takes the columns over, the best of three that
 // follow, and its processor milliseconds; then the answer, or the sum of the groups' answers, which must be the same.
