@@ -26,6 +26,7 @@
 #include <query/verbs/grouping.hpp>
 #include <query/verbs/joins.hpp>
 #include <query/verbs/loops.hpp>
+#include <query/verbs/names_elsewhere.hpp>
 #include <query/verbs/ordering.hpp>
 #include <query/verbs/over.hpp>
 #include <query/verbs/reshaping.hpp>
@@ -63,7 +64,8 @@ template <class Derived, class T> using of_rows = std::conditional_t<copied_rows
 
 }  // namespace verbs
 
-template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_rows<Query<T, Chain>, T> {
+template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_rows<Query<T, Chain>, T>,
+                                                                 public verbs::names_elsewhere {
  public:
   using row = T;
 

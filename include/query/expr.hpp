@@ -106,14 +106,29 @@ template <class T, operand A> const ir::node* node_as(const A& a) {
 inline const ir::node* binary(ir::op what, const ir::type* t, const ir::node* a, const ir::node* b) {
   return ir::current_arena().put(what, t, {a, b});
 }
+// Said once for two types, whatever the operator and the side that each is on.
+template <class V, class W> constexpr bool are_compared() {
+  constexpr bool ok = requires(V x, W y) { x == y; };
+  constexpr bool text = std::is_same_v<V, std::string> || std::is_same_v<W, std::string>, number = arithmetic<V> || arithmetic<W>;
+  constexpr bool time = ir::time_point<V> || ir::time_point<W>, duration = ir::duration<V> || ir::duration<W>;
+  static_assert(ok || !(text && number), "query: a text is compared with a number. Compare it with a text, `t.name == \"3\"`, or read it "
+                                         "as a number: query::parse<int>(t.name) > 3");
+  static_assert(ok || !time, "query: a time is compared with what is none. Give the time: t.at > "
+                             "query::make_time<std::chrono::sys_seconds>(2024, 1, 1), or one that query::parse_time made before the query");
+  static_assert(ok || time || !duration, "query: a duration is compared with what is none. Give its unit: "
+                                         "t.delay > std::chrono::minutes(5), or compare its number: t.delay.count() > 5");
+  static_assert(ok || (text && number) || time || duration, "query: these two types cannot be compared; use query::cast<T>(x)");
+  return ok;
+}
 // Both sides of a comparison in their common type.
 template <class A, class B> const ir::node* compared(ir::op what, const A& a, const B& b) {
   using VA = value_of_t<A>;
   using VB = value_of_t<B>;
-  static_assert(requires(VA x, VB y) { x == y; }, "query: these two types cannot be compared; use query::cast<T>(x)");
   if constexpr (arithmetic<VA> && arithmetic<VB>) {
     using C = std::common_type_t<VA, VB>;
     return binary(what, ir::describe<bool>(), node_as<C>(a), node_as<C>(b));
+  } else if constexpr (!are_compared<VA, VB>()) {
+    return nullptr;
   } else if constexpr (ir::ticking<VA> && ir::ticking<VB>) {
     using C = std::common_type_t<VA, VB>;
     return binary(what, ir::describe<bool>(), node_as<C>(a), node_as<C>(b));

@@ -9,7 +9,13 @@
 // Mathematics: maths.hpp. Strings: strings.hpp. Arrays and records as vectors: arrays.hpp. Loops: loops.hpp.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
 #include <query/arrays.hpp>
+#include <query/detail/after_error.hpp>
 #include <query/loops.hpp>
 #include <query/maths.hpp>
 #include <query/strings.hpp>
@@ -18,14 +24,37 @@ namespace query {
 
 namespace detail {
 
+// Said once, however many kinds of values a function is called with. V: a plain type.
+template <class T> constexpr bool casts_to() {
+  constexpr bool ok = std::is_arithmetic_v<T> || std::is_enum_v<T>, text = std::is_convertible_v<T, std::string_view>;
+  static_assert(!text, "query: cast: a number does not become text by a cast. Write query::to_string(x)");
+  static_assert(ok || text, "query: cast: in query::cast<T>(x), T must be a number or an enum");
+  return ok;
+}
+template <class T, class V> constexpr bool casts() {
+  if constexpr (!casts_to<T>()) return false;
+  else {
+    constexpr bool ok = requires(const V& v) { static_cast<T>(v); };
+    constexpr bool text = std::is_convertible_v<V, std::string_view>, null = ir::is_optional_v<V>;
+    constexpr bool time = ir::time_point<V>, duration = ir::duration<V>;
+    static_assert(ok || !text, "query: cast: text does not become a number by a cast. Write query::parse<int>(x).value_or(0): parse gives "
+                               "a std::optional, empty if the text is no such number");
+    static_assert(ok || !null, "query: cast: the value is a std::optional. Say what a null means: query::cast<T>(x.value_or(0))");
+    static_assert(ok || !time, "query: cast: a time does not become a number by a cast. Write t.at.time_since_epoch().count(), or a part "
+                               "of it, as query::hour_of(t.at)");
+    static_assert(ok || !duration, "query: cast: a duration does not become a number by a cast. Write t.delay.count(), or "
+                                   "query::total<std::chrono::seconds>(t.delay)");
+    static_assert(ok || text || null || time || duration, "query: cast: in query::cast<T>(x), x must be a number or an enum");
+    return ok;
+  }
+}
+
 template <class T> struct cast_fn {
   template <class A> auto operator()(const A& a) const {
-    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>, "query::cast<T>(x): T must be a number or an enum");
     if constexpr (deferred<A>) return defer(*this, a);
-    else if constexpr (symbolic<A>) {
-      static_assert(!std::is_same_v<value_of_t<A>, std::string>, "query::cast<T>(x): x must be a number or an enum");
-      return wrap_like<T, A>(node_as<T>(a));
-    } else return static_cast<T>(a);
+    else if constexpr (!casts<T, held_t<A>>()) return check::after_error{};
+    else if constexpr (symbolic<A>) return wrap_like<T, A>(node_as<T>(a));
+    else return static_cast<T>(a);
   }
 };
 
@@ -95,7 +124,7 @@ template <class Out> struct make_fn {
       return defer(*this, x...);
     } else {
       constexpr bool fits = (storable<held_t<X>, field_t<Out, I>, false>() && ...);
-      if constexpr (!fits) return (meta<Out>::template made_of<I, storable<held_t<X>, field_t<Out, I>, false>()>(), ...), Out{};
+      if constexpr (!fits) return (meta<Out>::template made_of<I, value_for_field<held_t<X>, field_t<Out, I>>>(), ...), Out{};
       else if constexpr (any_twin<X...>) return twin_t<Out>{field<I>(x)...};
       else return Out{value_of_type<field_t<Out, I>>(x, fitting<I>(x...))...};
     }
@@ -114,8 +143,27 @@ template <class Out> struct make_fn {
   template <class T, class V, std::size_t... I, class... X>
   [[noreturn, gnu::noinline, gnu::cold]] static void report(std::type_identity<T>, std::size_t field, V v, std::index_sequence<I...>,
                                                             const X&... x) {
-    const Out row{value_of_type<field_t<Out, I>>(x)...};
-    does_not_fit(ir::describe<Out>(), &row, field, std::to_string(v), ir::describe<T>());
+    // Later fields may not fit either, and are shown as they were given, too.
+    struct {
+      Out row;
+      std::array<std::uint64_t, sizeof...(X)> given;
+    } shown{Out{value_of_type<field_t<Out, I>>(x)...}, {}};
+    ir::type as_given = *ir::describe<Out>();
+    (show_given<I>(as_given, shown.row, shown.given[I], x), ...);
+    does_not_fit(&as_given, &shown.row, field, std::to_string(v), ir::describe<T>());
+  }
+  // Field I of the row's description becomes the number x, where that is none of the field's type.
+  template <std::size_t I, class X> static void show_given(ir::type& row_type, const Out& row, std::uint64_t& given, const X& x) {
+    if constexpr (ir::is_optional_v<X>) {
+      if (x) show_given<I>(row_type, row, given, *x);
+    } else if constexpr (may_not_fit<X, typename present<field_t<Out, I>>::type>) {
+      if (detail::fits<typename present<field_t<Out, I>>::type>(x)) return;
+      using shown = std::conditional_t<std::is_signed_v<X>, std::int64_t, std::uint64_t>;
+      given = static_cast<std::uint64_t>(x);
+      const auto* const start = reinterpret_cast<const std::byte*>(&row);
+      row_type.field_list[I].of = ir::describe<shown>();
+      row_type.field_list[I].offset = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&given) - start);
+    }
   }
 };
 

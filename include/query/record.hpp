@@ -87,10 +87,14 @@ struct with_members<T, Fields> { using type = typename T::template query_members
                 "numbers of at most 64 bits, enums, times, durations and dates of std::chrono, std::array, std::optional, std::vector " \
                 "(not of bool), tuples, and structs with a QUERY_RECORD of their own above. Rows without a QUERY_RECORD run natively");
 #define QUERY_DETAIL_OR_HOLDS(f) || (true QUERY_DETAIL_HOLDS(, f))
+// query_value is a detail::value_for_field, whose two types the compiler shows.
 #define QUERY_DETAIL_MADE(T, f)                                                                                       \
-  static_assert(query_fits || names[query_field] != #f,                                                               \
-                "query::make<" #T ">(...): the value for field '" #f "' does not have its type; numbers convert, other types must match. " \
-                "A std::optional needs a field that is one, or value_or(x). Floating point becomes an integer by query::cast<T>(x)");
+  static_assert(!query_value::differs || names[query_field] != #f,                                                    \
+                "query::make<" #T ">(...): the value for field '" #f "' does not have its type; numbers convert, other types must match"); \
+  static_assert(!query_value::is_null || names[query_field] != #f,                                                    \
+                "query::make<" #T ">(...): the value for field '" #f "' is a std::optional, the field is none. Write x.value_or(0)");      \
+  static_assert(!query_value::is_cut || names[query_field] != #f,                                                     \
+                "query::make<" #T ">(...): the value for field '" #f "' may have a fraction, the field is an integer: query::cast<int>(x)");
 
 // What is known of the struct query_row; T is its name in messages. All of it depends on the parameter, so that what is wrong is
 // said once, by `faults`, and not wherever a field is named.
@@ -104,6 +108,9 @@ struct with_members<T, Fields> { using type = typename T::template query_members
       static constexpr bool in_order = ::query::detail::in_order<held && !more, query_record>();                                           \
       static constexpr bool sound = held && !more && in_order;                                                                             \
     };                                                                                                                                     \
+    struct no_struct {                                                                                                                     \
+      static_assert(::query::detail::may_be_record<query_row>, "QUERY_RECORD(" #T "): takes a struct. Numbers and enums need none");       \
+    };                                                                                                                                     \
     struct faults {                                                                                                                        \
       static_assert(::query::detail::complete<query_row>, "QUERY_RECORD(" #T "): write it after the struct's definition");                 \
       static_assert(facts::plain || !::query::detail::complete<query_row>,                                                                 \
@@ -111,7 +118,8 @@ struct with_members<T, Fields> { using type = typename T::template query_members
                     "virtual functions");                                                                                                  \
       QUERY_DETAIL_EACH(QUERY_DETAIL_FAULT, T, __VA_ARGS__)                                                                                \
       static_assert(!facts::more, "QUERY_RECORD(" #T "): a field is missing: list every field of the struct, in declaration order");       \
-      static_assert(facts::in_order, "QUERY_RECORD(" #T "): list the fields in declaration order");                                        \
+      static_assert(facts::in_order || ::query::detail::repeats_a_name(#__VA_ARGS__),                                                      \
+                      "QUERY_RECORD(" #T "): list the fields in declaration order");                                                       \
     };                                                                                                                                     \
     template <template <class> class query_field_of> struct query_fields {                                                                 \
       using query_form = ::query::detail::row_form<query_field_of>;                                                                        \
@@ -140,7 +148,7 @@ struct with_members<T, Fields> { using type = typename T::template query_members
       template <bool query_fits> static constexpr void made_of_all() {                                                                     \
         static_assert(query_fits, "query::make<" #T ">(...): give one value for each field, in this order: " #__VA_ARGS__);                \
       }                                                                                                                                    \
-      template <std::size_t query_field, bool query_fits> static constexpr void made_of() {                                                \
+      template <std::size_t query_field, class query_value> static constexpr void made_of() {                                              \
         QUERY_DETAIL_EACH(QUERY_DETAIL_MADE, T, __VA_ARGS__)                                                                               \
       }                                                                                                                                    \
     };                                                                                                                                     \
@@ -152,9 +160,14 @@ struct with_members<T, Fields> { using type = typename T::template query_members
   static_assert(__builtin_FUNCTION()[0] == 0, "QUERY_RECORD(" #T "): write the struct and it outside of functions");                       \
   static_assert(::query::detail::fields_in(#__VA_ARGS__) <= 256, "QUERY_RECORD(" #T "): at most 256 fields; put some "                     \
                                                                  "into a record of their own");                                            \
+  static_assert(!::query::detail::repeats_a_name(#__VA_ARGS__), "QUERY_RECORD(" #T "): a field is listed twice");                          \
+  static_assert(sizeof(#__VA_ARGS__) > 1, "QUERY_RECORD(" #T "): the fields are missing: QUERY_RECORD(" #T ", field, ...) lists every "    \
+                                          "field of the struct, in declaration order")                                                     \
+  __VA_OPT__(; QUERY_DETAIL_DESCRIBE_OUTSIDE(T, __VA_ARGS__))
+#define QUERY_DETAIL_DESCRIBE_OUTSIDE(T, ...)                                                                                              \
   QUERY_DETAIL_DESCRIBE(query_record_##T, T, __VA_ARGS__);                                                                                 \
   struct query_meta_##T : ::query::detail::description_of<query_record_##T<T>> {};                                                         \
   /* defined, so that records in unnamed namespaces do not warn */                                                                         \
   [[maybe_unused]] constexpr query_meta_##T query_meta(::query::tag<T>) { return {}; }                                                     \
-  static_assert(::query::detail::has_meta<T> || !::query::detail::is_identifier(#T) || __builtin_FUNCTION()[0] != 0,                       \
+  static_assert(!::query::detail::described_elsewhere<T> || !::query::detail::is_identifier(#T) || __builtin_FUNCTION()[0] != 0,           \
                 "QUERY_RECORD(" #T "): write it in the namespace of the struct")

@@ -70,10 +70,10 @@ template <class Id, class N, class V> struct unpivoted_meta {
   template <bool Fits> static constexpr void made_of_all() {
     static_assert(Fits, "query::make<query::unpivoted>(...): give one value for each field, in this order: id, name, value");
   }
-  template <std::size_t Field, bool Fits> static constexpr void made_of() {
-    static_assert(Fits || Field != 0, "query::make<query::unpivoted>(...): the id does not have its type");
-    static_assert(Fits || Field != 1, "query::make<query::unpivoted>(...): the name does not have its type");
-    static_assert(Fits || Field != 2, "query::make<query::unpivoted>(...): the value does not have its type");
+  template <std::size_t Field, class Value> static constexpr void made_of() {
+    static_assert(Value::fits || Field != 0, "query::make<query::unpivoted>(...): the id does not have its type");
+    static_assert(Value::fits || Field != 1, "query::make<query::unpivoted>(...): the name does not have its type");
+    static_assert(Value::fits || Field != 2, "query::make<query::unpivoted>(...): the value does not have its type");
   }
 };
 template <class Id, class N, class V> requires(ir::described_v<Id> && ir::described_v<N> && ir::described_v<V>)
@@ -97,9 +97,9 @@ template <class K, class V, std::size_t N> struct pivoted_meta {
   template <bool Fits> static constexpr void made_of_all() {
     static_assert(Fits, "query::make<query::pivoted>(...): give one value for each field, in this order: key, values");
   }
-  template <std::size_t Field, bool Fits> static constexpr void made_of() {
-    static_assert(Fits || Field != 0, "query::make<query::pivoted>(...): the key does not have its type");
-    static_assert(Fits || Field != 1, "query::make<query::pivoted>(...): the values do not have their type");
+  template <std::size_t Field, class Value> static constexpr void made_of() {
+    static_assert(Value::fits || Field != 0, "query::make<query::pivoted>(...): the key does not have its type");
+    static_assert(Value::fits || Field != 1, "query::make<query::pivoted>(...): the values do not have their type");
   }
 };
 template <class K, class V, std::size_t N> requires(ir::described_v<K> && ir::described_v<V>)

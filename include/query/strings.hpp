@@ -9,6 +9,7 @@
 // the locale. Regular expressions are RE2's: https://github.com/google/re2/wiki/Syntax
 #pragma once
 
+#include <query/detail/after_error.hpp>
 #include <query/detail/deferred.hpp>
 
 namespace query {
@@ -214,5 +215,32 @@ template <detail::textual S, detail::textual Part, detail::numeric G = std::size
 auto regex_extract(const S& s, const Part& regex, const G& group = 0) {
   return detail::text_fn<detail::regex_extract_fn>{}(s, regex, group);
 }
+
+// ---------------------------------------------------------------- texts that may be null
+namespace detail {
+template <class X> inline constexpr bool null_text = false;
+template <> inline constexpr bool null_text<std::optional<std::string>> = true;
+template <> inline constexpr bool null_text<std::optional<std::string_view>> = true;
+template <class... X> concept any_null_text = (null_text<held_t<X>> || ...);
+}  // namespace detail
+// The error is said once a function, whatever forms of the row it is called with.
+#define QUERY_DETAIL_NULL_TEXT(function, ...)                                                                                             \
+  namespace detail {                                                                                                                      \
+  template <class Said> constexpr check::after_error function##_of_null() {                                                               \
+    static_assert(never<Said>, "query: " #function ": the text is a std::optional. Give t.note.value_or(\"\"), or *t.note after a test, " \
+                               "as in `t.note && ...`");                                                                                  \
+    return {};                                                                                                                            \
+  }                                                                                                                                       \
+  }                                                                                                                                       \
+  template <__VA_ARGS__ class... X> requires detail::any_null_text<X...> check::after_error function(const X&...) {                       \
+    return detail::function##_of_null<std::conditional_t<(sizeof...(X) > 0), check::after_error, void>>();                                \
+  }
+QUERY_DETAIL_NULL_TEXT(find) QUERY_DETAIL_NULL_TEXT(starts_with) QUERY_DETAIL_NULL_TEXT(ends_with) QUERY_DETAIL_NULL_TEXT(contains)
+QUERY_DETAIL_NULL_TEXT(substr) QUERY_DETAIL_NULL_TEXT(replace) QUERY_DETAIL_NULL_TEXT(split) QUERY_DETAIL_NULL_TEXT(like)
+QUERY_DETAIL_NULL_TEXT(length) QUERY_DETAIL_NULL_TEXT(substring) QUERY_DETAIL_NULL_TEXT(trim) QUERY_DETAIL_NULL_TEXT(trim_start)
+QUERY_DETAIL_NULL_TEXT(trim_end) QUERY_DETAIL_NULL_TEXT(lower) QUERY_DETAIL_NULL_TEXT(upper) QUERY_DETAIL_NULL_TEXT(to_lower)
+QUERY_DETAIL_NULL_TEXT(to_upper) QUERY_DETAIL_NULL_TEXT(parse, class T,) QUERY_DETAIL_NULL_TEXT(matches)
+QUERY_DETAIL_NULL_TEXT(regex_replace) QUERY_DETAIL_NULL_TEXT(regex_extract)
+#undef QUERY_DETAIL_NULL_TEXT
 
 }  // namespace query

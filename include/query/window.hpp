@@ -80,24 +80,40 @@ template <class T, class F> constexpr bool window_function() {
                 "captures by query::with([](auto t, double k) { ... }, k), or compute the value in a select before over(key)");
   return taken;
 }
+// Of a function whose values become one number. Durations have sums, and times have not.
+template <bool Sum, class T, class F> constexpr bool window_number() {
+  if constexpr (!window_function<T, F>()) return false;
+  else {
+    using V = agg::value_in<F, T>;
+    constexpr bool time = ir::time_point<V>, duration = !Sum && ir::duration<V>, text = !Sum && std::is_convertible_v<V, std::string_view>;
+    static_assert(!time, "query: over: sums, means and the like take numbers, not times. Of times there are min, max, first, last and lag; "
+                         "of the time between two of them w.mean([](auto t) { return (t.end - t.begin).count(); })");
+    static_assert(!duration, "query: over: means and the like take numbers, not durations. Give their numbers: "
+                             "w.mean([](auto t) { return t.delay.count(); })");
+    static_assert(!text, "query: over: means and the like take numbers, not texts: w.mean([](auto t) { return t.price; })");
+    return !time && !duration && !text;
+  }
+}
 // Before what a member does with its function.
 #define QUERY_DETAIL_OF_ROW(f) if constexpr (!detail::window_function<T, F>()) return check::after_error{}; else
+#define QUERY_DETAIL_OF_SUM(f) if constexpr (!detail::window_number<true, T, F>()) return check::after_error{}; else
+#define QUERY_DETAIL_OF_NUMBER(f) if constexpr (!detail::window_number<false, T, F>()) return check::after_error{}; else
 
 // The aggregates of a frame, of a group, or of the rows so far: Base::aggregate(a) gives the value of one.
 template <class Base, class T> class window_aggregates {
  public:
   auto count() const { return of(agg::count{}); }
   template <class F> auto count(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::count_if<F>{{}, f}); }
-  template <class F> auto sum(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::sum<F>{{}, f}); }
-  template <class F> auto product(F f) const { QUERY_DETAIL_OF_ROW(f) return of(product_of<F>{{}, f}); }
-  template <class F> auto mean(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::mean<F>{{}, f}); }
+  template <class F> auto sum(F f) const { QUERY_DETAIL_OF_SUM(f) return of(agg::sum<F>{{}, f}); }
+  template <class F> auto product(F f) const { QUERY_DETAIL_OF_NUMBER(f) return of(product_of<F>{{}, f}); }
+  template <class F> auto mean(F f) const { QUERY_DETAIL_OF_NUMBER(f) return of(agg::mean<F>{{}, f}); }
   template <class F> auto average(F f) const { return mean(f); }
   template <class F> auto min(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::extreme<false, F>{{}, f}); }
   template <class F> auto max(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::extreme<true, F>{{}, f}); }
   template <class F> auto arg_min(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::arg_extreme<false, F>{{}, f}); }
   template <class F> auto arg_max(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::arg_extreme<true, F>{{}, f}); }
-  template <class F> auto variance(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::variance<false, F>{{}, f}); }
-  template <class F> auto stddev(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::variance<true, F>{{}, f}); }
+  template <class F> auto variance(F f) const { QUERY_DETAIL_OF_NUMBER(f) return of(agg::variance<false, F>{{}, f}); }
+  template <class F> auto stddev(F f) const { QUERY_DETAIL_OF_NUMBER(f) return of(agg::variance<true, F>{{}, f}); }
   template <class F> auto any(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::decided<false, F>{{}, f}); }
   template <class F> auto all(F f) const { QUERY_DETAIL_OF_ROW(f) return of(agg::decided<true, F>{{}, f}); }
 
@@ -127,7 +143,7 @@ template <class T, class Bound, bool NeverEmpty> class Frame : public detail::wi
   template <class F> std::optional<double> median(F f) const { return quantile(f, 0.5); }
   // Interpolated linearly at rank q (n - 1); NaNs are the largest values.
   template <class F> std::optional<double> quantile(F f, double q) const {
-    if constexpr (!detail::window_function<T, F>()) {
+    if constexpr (!detail::window_number<false, T, F>()) {
       return std::nullopt;
     } else {
       detail::check_share(q);
@@ -230,9 +246,9 @@ template <class T, class... Order> class Window : public detail::window_aggregat
   // ---- the rows up to this one
   std::int64_t cum_count() const { return row_number(); }
   template <class F> auto cum_count(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(agg::count_if<F>{{}, f}); }
-  template <class F> auto cum_sum(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(agg::sum<F>{{}, f}); }
-  template <class F> auto cum_product(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(detail::product<F>{{}, f}); }
-  template <class F> auto cum_mean(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(agg::mean<F>{{}, f}); }
+  template <class F> auto cum_sum(F f) const { QUERY_DETAIL_OF_SUM(f) return so_far(agg::sum<F>{{}, f}); }
+  template <class F> auto cum_product(F f) const { QUERY_DETAIL_OF_NUMBER(f) return so_far(detail::product<F>{{}, f}); }
+  template <class F> auto cum_mean(F f) const { QUERY_DETAIL_OF_NUMBER(f) return so_far(agg::mean<F>{{}, f}); }
   template <class F> auto cum_min(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(agg::extreme<false, F>{{}, f}); }
   template <class F> auto cum_max(F f) const { QUERY_DETAIL_OF_ROW(f) return so_far(agg::extreme<true, F>{{}, f}); }
 
@@ -253,10 +269,15 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     needs_order<B>();
     if constexpr (sizeof...(Order) > 0) {
       using F = typename std::tuple_element_t<0, std::tuple<Order...>>::function;
-      constexpr bool number = std::is_arithmetic_v<agg::value_in<F, T>> && std::is_arithmetic_v<A> && std::is_arithmetic_v<B>;
-      static_assert(sizeof...(Order) == 1 && number, "query: over: range(from, to) needs an order by one key, a number: "
-                                                     "over(key).order_by([](auto t) { return t.time; })");
-      if constexpr (sizeof...(Order) == 1 && number) {
+      using K = agg::value_in<F, T>;
+      constexpr bool number = std::is_arithmetic_v<K> && std::is_arithmetic_v<A> && std::is_arithmetic_v<B>;
+      constexpr bool time = ir::ticking<K> || ir::ticking<A> || ir::ticking<B>;
+      static_assert(!time, "query: over: range(from, to) takes numbers, not times or durations. Order by the time's number, and give the "
+                           "bounds in its unit: order_by([](auto t) { return t.at.time_since_epoch().count(); }) and w.range(-60, 0)");
+      static_assert(time || (sizeof...(Order) == 1 && number), "query: over: range(from, to) needs an order by one key, a number: "
+                                                               "over(key).order_by([](auto t) { return t.time; })");
+      if constexpr (sizeof...(Order) != 1 || !number) return check::after_error{};
+      else {
         constexpr bool floats = std::is_floating_point_v<A> || std::is_floating_point_v<B> || std::is_floating_point_v<agg::value_in<F, T>>;
         using Bound = std::conditional_t<floats, double, std::int64_t>;
         const auto& by = std::get<0>(*order_);
@@ -264,7 +285,7 @@ template <class T, class... Order> class Window : public detail::window_aggregat
         const auto [begin, end] = w_->template state<detail::value_frame<F, T, Bound>>(by.f, by.descending, low, high).bounds(*w_);
         return Frame<T, Bound, false>(*w_, begin, std::max(begin, end), low, high, true);
       }
-    }
+    } else return check::after_error{};
   }
 
   // ---- nulls
@@ -294,7 +315,7 @@ template <class T, class... Order> class Window : public detail::window_aggregat
   template <class A> const auto& aggregate(const A& a) const { return w_->template state<detail::of_group<A, T>>(a).value(*w_); }
   template <class F> auto median(F f) const { return quantile(f, 0.5); }
   template <class F> auto quantile(F f, double q) const {
-    if constexpr (!detail::window_function<T, F>()) {
+    if constexpr (!detail::window_number<false, T, F>()) {
       return check::after_error{};
     } else {
       detail::check_share(q);
@@ -307,7 +328,7 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     return aggregate(agg::approx_count_distinct<F>{{}, f});
   }
   template <class F> auto approx_quantile(F f, double q) const {
-    QUERY_DETAIL_OF_ROW(f)
+    QUERY_DETAIL_OF_NUMBER(f)
     return aggregate(agg::approx_quantile<F>{{}, f, agg::checked_share(q)});
   }
   template <class F, class N> auto top_k_frequent(F f, N k) const {
@@ -352,7 +373,7 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     return detail::value_at(f, w_->row(i));
   }
   template <class F, class At> auto between(const F& f, const At& place) const {
-    if constexpr (!detail::window_function<T, F>()) {
+    if constexpr (!detail::window_number<false, T, F>()) {
       return check::after_error{};
     } else {
       auto& values = nearest(f);
@@ -377,6 +398,8 @@ template <class T, class... Order> class Window : public detail::window_aggregat
   const std::tuple<Order...>* order_;
 };
 
+#undef QUERY_DETAIL_OF_NUMBER
+#undef QUERY_DETAIL_OF_SUM
 #undef QUERY_DETAIL_OF_ROW
 
 }  // namespace query

@@ -14,18 +14,21 @@ namespace {
 
 std::uint64_t sum_or_all(std::uint64_t a, std::uint64_t b) { return a + b < a ? ~0ull : a + b; }
 
-// The last `most` rows of a part; others go on the way.
+// The last `most` rows of a part; others go on the way, whenever there are as many of them, or a few hundred kilobytes.
 class last_rows_sink final : public detail::batch_sink {
  public:
   last_rows_sink(rows_buffer& out, std::uint64_t most, runtime::buffer_pool& pool)
-      : out_(&out), most_(static_cast<std::size_t>(std::min<std::uint64_t>(most, part_rows))), pool_(&pool) {}
+      : out_(&out),
+        most_(static_cast<std::size_t>(std::min<std::uint64_t>(most, part_rows))),
+        others_(std::max(most_, std::clamp<std::size_t>((256 << 10) / out.type()->size, 1, batch_rows))),
+        pool_(&pool) {}
   void push(const detail::row_block& b) override {
     detail::row_block last = b;
     last.n = std::min(b.n, most_);
     last.rows = static_cast<std::byte*>(b.rows) + (b.n - last.n) * out_->type()->size;
     if (!last.n) return;
     if (last.n == most_) out_->clear();
-    else if (out_->size() + last.n > 2 * std::max(most_, batch_rows)) keep(most_ - last.n);
+    else if (out_->size() + last.n > most_ + others_) keep(most_ - last.n);
     out_->append(last);
   }
 
@@ -37,7 +40,7 @@ class last_rows_sink final : public detail::batch_sink {
   }
 
   rows_buffer* out_;
-  std::size_t most_;
+  std::size_t most_, others_;
   runtime::buffer_pool* pool_;
 };
 

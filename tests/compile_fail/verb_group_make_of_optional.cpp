@@ -1,6 +1,6 @@
 // form: query::make<Mean>(g.key(), g.mean(f)) where f may be null
-// message: A std::optional needs a field that is one, or value_or(x)
-// expect: A std::optional needs a field that is one, or value_or(x)
+// message: query::make<Mean>(...): the value for field 'kg' is a std::optional, the field is none. Write x.value_or(0)
+// expect: query::make<Mean>(...): the value for field 'kg' is a std::optional, the field is none. Write x.value_or(0)
 // expect-at-most: 1
 #include "verb_rows.hpp"
 #include <optional>

@@ -91,7 +91,7 @@ CONFORMS(few_large_rows, need_little_memory, "where", "select", "join", "generat
 
 // States that hold a row, of every thread; sinks and sorts that keep rows.
 CONFORMS(few_large_rows, of_states_need_little_memory, "min_by", "max_by", "reduce", "aggregate", "aggregate_by", "to_vectors", "top",
-         "reverse", "union_with", "union_with_by", "count_by", "last", "order_by_descending", "distinct", "skip_last") {
+         "reverse", "union_with", "union_with_by", "count_by", "last", "order_by_descending", "distinct", "skip_last", "take_last") {
   const auto check_both = [&](const char* verb, auto run) {
     check_small(e, verb, [&](auto q, auto&) { run(q); });
     check_small(e, (std::string(verb) + " of a generator").c_str(), [&](auto, query::Session& s) { run(made(s)); });
@@ -121,6 +121,12 @@ CONFORMS(few_large_rows, of_states_need_little_memory, "min_by", "max_by", "redu
   check_both("count_by", [&](const auto& q) { EXPECT_EQ(q.count_by(itself).count(), 3); });
   check_both("last", [](const auto& q) { EXPECT_EQ(q.last(), pages()[2]); });
   check_both("skip_last", [](const auto& q) { EXPECT_EQ(q.skip_last(1).to_vector().size(), 2u); });
+  check_small(e, "take_last of many", [](auto, query::Session& s) {
+    const auto many = query::generate([i = std::size_t{0}]() mutable {
+      return i < 1000 ? std::optional(pages()[i++ % 3]) : std::nullopt;
+    }).in(s);
+    EXPECT_EQ(many.take_last(8).to_vector().size(), 8u);
+  });
 }
 
 // No QUERY_RECORD: nothing traces the 65,528 bytes one by one.

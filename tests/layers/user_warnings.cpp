@@ -40,6 +40,9 @@ std::int64_t user::use(const std::vector<Trade>& trades) {
   const auto loop = query::from(std::vector<double>{1, 2})
                         .do_while([](query::Query<double> x) { return x.select([](auto v) { return v / 2; }); }, query::times(3));
   const auto lookup = q.to_lookup(symbol);
+  const auto unsigned_sums = q.group_by(symbol).select([](auto g) {
+    return std::tuple(g.key(), query::iff(g.sum([](auto t) { return query::cast<std::uint32_t>(t.qty); }) > 3, g.count(), 0));
+  });
   const auto items =
       query::from(std::vector<Item>{}).where([](auto t) { return t.size > t.names + t.offsets + t.fields; }).select([](auto t) {
         return t.name;
@@ -53,5 +56,5 @@ std::int64_t user::use(const std::vector<Trade>& trades) {
   return n + sets.count() + sorted.count() + joined.count() + rows.count() + tuples.count() + loop.count() + q.zip(q.skip(1)).count() +
          q.chunk(3).count() + q.window(2).count() + static_cast<std::int64_t>(lookup[1].size()) +
          static_cast<std::int64_t>(most.value_or(0) + all + lazy.get().value_or(0) + q.sum([](auto t) { return t.fee; })) +
-         query::read_csv<Trade>("trades.csv").count() + items.count() + from_arrow;
+         query::read_csv<Trade>("trades.csv").count() + items.count() + unsigned_sums.count() + from_arrow;
 }

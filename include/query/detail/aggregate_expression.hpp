@@ -66,12 +66,18 @@ struct tupler {
   template <class... V> std::tuple<V...> operator()(V... v) const { return std::tuple<V...>(std::move(v)...); }
 };
 
-// int64 / double and the like convert as they do in plain C++.
+// int64 / double and the like convert as they do in plain C++. The casts say so to the compiler, which would warn of an unsigned sum that
+// is compared with a literal: here the literal is no constant any more. Pragmas alone do not last in precompiled headers.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #define QUERY_DETAIL_AGGREGATE(sign, name)                                                              \
   struct name {                                                                                         \
-    template <class A, class B> auto operator()(const A& a, const B& b) const { return a sign b; }      \
+    template <class A, class B> auto operator()(const A& a, const B& b) const {                         \
+      if constexpr (std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>) {      \
+        using C = std::common_type_t<A, B>;                                                             \
+        return static_cast<C>(a) sign static_cast<C>(b);                                                \
+      } else return a sign b;                                                                           \
+    }                                                                                                   \
   };                                                                                                    \
   template <class A, class B> requires(deferred<A> || deferred<B>) auto operator sign(const A& a, const B& b) { \
     return make_apply(name{}, a, b);                                                                    \
@@ -114,6 +120,12 @@ struct negate_fn {
   template <class A> auto operator()(const A& a) const { return -a; }
 };
 template <deferred A> auto operator-(const A& a) { return make_apply(negate_fn{}, a); }
+// Of a whole query, means and the like are optional: *rows.mean(f).
+template <aggregate A> refused operator*(const A&) {
+  static_assert(sizeof(A) == 0, "query: an aggregate of a group takes no `*`: leave it out. A group has rows, so its mean, min and max are "
+                                "plain values; those that may be null, as the variance of one row, are null in the result, too");
+  return {};
+}
 
 // A key that is a record or a tuple: g.key().field is asked of the key's value.
 template <class Member> struct member_fn {

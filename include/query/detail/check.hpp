@@ -452,7 +452,7 @@ struct from {
   QUERY_DETAIL_HAVE_COPIES(from)
   template <class X> static constexpr bool rows() {
     static_assert(!is_query_v<X>, "query: from: this is a query already. Use it as it is");
-    constexpr bool traced = requires(const X& x) { requires std::is_class_v<decltype(x.size())>; };
+    constexpr bool traced = !is_query_v<X> && requires(const X& x) { requires std::is_class_v<decltype(x.size())>; };
     static_assert(!traced, "query: from: these rows are an expression: `auto` made the function one that is traced. Name the type of its "
                            "parameter: [](const query::Group<Key, Row>& g) { ... query::from(g.rows()) ... }, or [](const Row& t) { ... }");
     constexpr bool once = !is_query_v<X> && !traced && requires(X& x) { x.begin(); x.end(); };

@@ -199,8 +199,13 @@ namespace query::check {
   QUERY_DETAIL_HAVE_CALL(verb)                                                                                                            \
   template <class V, bool Arrays = false> static constexpr bool number() {                                                                \
     constexpr bool ok = is_number<V> || (Arrays && is_number_array<without_null_t<V>>);                                                   \
-    static_assert(ok, "query: " #verb ": these values are no numbers. Say which number of the row is meant: " #verb                       \
-                      "([](auto t) { return t.price; })");                                                                                \
+    constexpr bool time = ir::time_point<without_null_t<V>>, duration = ir::duration<without_null_t<V>>;                                  \
+    static_assert(!time, "query: " #verb ": these values are times. Of times there are min, max, first and last; " #verb                  \
+                         " takes numbers: of the time between two of them, " #verb "([](auto t) { return (t.end - t.begin).count(); })"); \
+    static_assert(!duration, "query: " #verb ": these values are durations. Give their numbers: " #verb                                   \
+                             "([](auto t) { return t.delay.count(); }), or query::total<std::chrono::seconds>(t.delay)");                 \
+    static_assert(ok || time || duration, "query: " #verb ": these values are no numbers. Say which number of the row is meant: " #verb   \
+                                          "([](auto t) { return t.price; })");                                                            \
     return ok;                                                                                                                            \
   }                                                                                                                                       \
   template <class F, class Row, bool Arrays = false> static constexpr bool number_of() {                                                  \
@@ -237,8 +242,8 @@ namespace query::check {
     return ok;                                                                                                                            \
   }
 #define QUERY_DETAIL_APART                                                                                                                \
-  " have different types. Take fields of one type, or convert one: std::to_string(t.number) or std::stoi(t.text) between numbers and "    \
-  "text, query::cast<int>(t.e) of an enum"
+  " have different types. Take fields of one type, or convert one: query::to_string(t.number) or query::parse<int>(t.text) between "      \
+  "numbers and text, query::cast<int>(t.e) of an enum"
 // Two key functions that must meet in one type, detail::common_key_t (void where there is none: then Apart is what
 // detail::first_part_apart says). Same: nothing, or the user's own equality and hash of keys.
 #define QUERY_DETAIL_HAVE_TWO_KEYS(verb, form)                                                                                            \
@@ -265,8 +270,8 @@ namespace query::check {
     constexpr bool same = !std::is_void_v<K>, whole = Apart == ~std::size_t{0};                                                           \
     static_assert(same || !whole,                                                                                                         \
                   "query: " #verb ": the two key functions give different types. Compare fields of one type, or convert one key: "        \
-                  "std::to_string(t.number) or std::stoi(t.text) between numbers and text, query::cast<int>(t.e) of an enum, "            \
-                  "query::make<Row>(...) or a std::tuple on both sides of several fields");                                               \
+                  "query::to_string(t.number) or query::parse<int>(t.text) between numbers and text, query::cast<int>(t.e) of an "        \
+                  "enum, query::make<Row>(...) or a std::tuple on both sides of several fields");                                         \
     static_assert(same || Apart != 0, "query: " #verb ": the first parts of the two keys" QUERY_DETAIL_APART);                            \
     static_assert(same || Apart != 1, "query: " #verb ": the second parts of the two keys" QUERY_DETAIL_APART);                           \
     static_assert(same || Apart != 2, "query: " #verb ": the third parts of the two keys" QUERY_DETAIL_APART);                            \

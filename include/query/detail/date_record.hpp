@@ -61,7 +61,7 @@ template <class T> struct date_record {
   template <bool Fits> static constexpr void made_of_all() {
     static_assert(Fits, "query::make of a date: give its year, month and day, or use query::make_time<std::chrono::sys_days>(y, m, d)");
   }
-  template <std::size_t I, bool Fits> static constexpr void made_of() { made_of_all<Fits>(); }
+  template <std::size_t I, class Value> static constexpr void made_of() { made_of_all<Value::fits>(); }
 };
 
 }  // namespace detail

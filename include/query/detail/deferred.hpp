@@ -62,6 +62,22 @@ template <class V, class T, bool Cut = true> constexpr bool storable() {
   } else return false;
 }
 
+// T without the std::optional around it.
+template <class T> struct present { using type = T; };
+template <class T> struct present<std::optional<T>> { using type = T; };
+
+// Why a Value cannot become a field of query::make that is a Field: asked of those alone that are not storable.
+template <class Value, class Field> struct value_for_field {
+  static constexpr bool fits = storable<Value, Field, false>();
+  template <class V> static constexpr bool holds_field() {
+    if constexpr (ir::is_optional_v<V> && !ir::is_optional_v<Field>) return storable<typename V::value_type, Field>();
+    else return std::is_same_v<V, std::nullopt_t>;
+  }
+  static constexpr bool is_null = !fits && holds_field<Value>();
+  static constexpr bool is_cut = !fits && !is_null && storable<Value, Field>();
+  static constexpr bool differs = !fits && !is_null && !is_cut;
+};
+
 // A field that an integer must fit.
 struct made_field {
   std::string_view record, name;

@@ -60,8 +60,6 @@ template <bool Own, class A, class B> constexpr auto common_number() {
 template <class T> struct or_null { using type = std::optional<T>; };
 template <class T> struct or_null<std::optional<T>> { using type = std::optional<T>; };
 template <> struct or_null<void> { using type = void; };
-template <class T> struct present { using type = T; };
-template <class T> struct present<std::optional<T>> { using type = T; };
 
 template <bool Own, class A, class B> constexpr auto find_common_key();
 template <bool Own, class A, class B> using find_common_key_t = typename decltype(find_common_key<Own, A, B>())::type;

@@ -34,6 +34,21 @@ constexpr std::size_t fields_in(std::string_view names) {
   for (const char c : names) n += c == ',';
   return n;
 }
+// Is a name among them twice? Of many names, which take as long as the square of their number, only the compiler says so.
+constexpr bool repeats_a_name(std::string_view names) {
+  if (fields_in(names) > 32) return false;
+  const auto ends = [](char c) { return c == ',' || c == ' '; };
+  for (std::size_t comma = names.find(','); comma != names.npos; comma = names.find(',')) {
+    const std::string_view name = names.substr(0, comma);
+    names.remove_prefix(comma + 1);
+    while (names.starts_with(' ')) names.remove_prefix(1);
+    for (std::size_t at = names.find(name); at != names.npos && !name.empty(); at = names.find(name, at + 1)) {
+      const std::size_t after = at + name.size();
+      if ((at == 0 || ends(names[at - 1])) && (after == names.size() || ends(names[after]))) return true;
+    }
+  }
+  return false;
+}
 // QUERY_RECORD makes names of its own from the struct's: no a::Row, no Point<3>.
 constexpr bool is_identifier(std::string_view name) { return name.find_first_of(":<> ,") == name.npos; }
 
@@ -65,7 +80,13 @@ template <class Record> struct description_choice;
 template <template <class> class Record, class T> struct description_choice<Record<T>> {
   using type = std::conditional_t<Record<T>::facts::sound, typename Record<T>::description, faulty_record<typename Record<T>::faults>>;
 };
+// The members of what is no struct are not looked for: to g++, those of an enum are an error even in a requires-expression.
+template <class T> inline constexpr bool may_be_record = std::is_class_v<T> || std::is_union_v<T>;
+template <template <class> class Record, class T> requires(!may_be_record<T>)
+struct description_choice<Record<T>> { using type = faulty_record<typename Record<T>::no_struct>; };
 template <class Record> using description_of = typename description_choice<Record>::type;
+// Is argument-dependent lookup without the description that was written?
+template <class T> inline constexpr bool described_elsewhere = may_be_record<T> && !has_meta<T>;
 
 // Of fields that are all there.
 template <bool Listed, class Record> constexpr bool in_order() {

@@ -170,6 +170,11 @@ template <class Q, class T, class K, class KF> class Grouped {
     if constexpr ((!check::groups::taken<A, agg::recorder<K, T>, Group<K, T>>() || ...)) return check::after_error{};
     else return select(agg::key_and<A...>{std::tuple<A...>(std::move(a)...)}, at_);
   }
+  template <class Seed, class... F> requires std::is_arithmetic_v<Seed> auto aggregate(Seed, F...) const {
+    static_assert(sizeof(Seed) == 0, "query: group_by(...).aggregate: takes aggregates of the group, not a seed: aggregate(sum(f), "
+                                     "count()). By a seed: aggregate_by(key, seed, update, combine)");
+    return check::after_error{};
+  }
   auto count(call_site at = call_site::here()) const {
     return select([](auto g) { return std::tuple(g.key(), g.count()); }, at);
   }

@@ -22,6 +22,12 @@ template <class T> class Value {
     at->~T();
     return result;
   }
+  // if (value) does not compile, and says what does.
+  template <class X = T> explicit operator bool() const {
+    static_assert(sizeof(X) == 0, "query: value_of: this is a query::Value, which is not computed yet, and not a condition. "
+                                  "Write .get() after it: if ((query::value_of(q).count() > 3).get()), or q.count() > 3");
+    return false;
+  }
   // The plan of the query that get() runs.
   std::string explain(detail::call_site at = detail::call_site::here()) const { return query().explain({}, at); }
   std::string explain_dot(detail::call_site at = detail::call_site::here()) const { return query().explain_dot({}, at); }

@@ -36,9 +36,9 @@ template <class T> struct indexed_meta {
   template <bool Fits> static constexpr void made_of_all() {
     static_assert(Fits, "query::make<query::indexed>(...): give one value for each field, in this order: index, value");
   }
-  template <std::size_t Field, bool Fits> static constexpr void made_of() {
-    static_assert(Fits || Field != 0, "query::make<query::indexed>(...): the index is an integer");
-    static_assert(Fits || Field != 1, "query::make<query::indexed>(...): the value does not have the type of the row");
+  template <std::size_t Field, class Value> static constexpr void made_of() {
+    static_assert(Value::fits || Field != 0, "query::make<query::indexed>(...): the index is an integer");
+    static_assert(Value::fits || Field != 1, "query::make<query::indexed>(...): the value does not have the type of the row");
   }
 };
 template <class T> requires ir::described_v<T> constexpr indexed_meta<T> query_meta(tag<indexed<T>>) { return {}; }
@@ -195,6 +195,12 @@ template <class Derived, class T> class sequence {
   template <class Q = std::initializer_list<T>, other_side R, other_side S, class F> requires zip_function<F>
   auto zip(Q&& q, R&& r, S&& s, F f, call_site at = call_site::here()) const {
     return zip(std::forward<Q>(q), at).zip(std::forward<R>(r), at).zip(std::forward<S>(s), spread_pairs<2, F>{std::move(f)}, at);
+  }
+  template <class Q, other_side R, other_side S, other_side U, class... More>
+  check::after_error zip(const Q&, const R&, const S&, const U&, const More&...) const {
+    static_assert(sizeof(Q) == 0, "query: zip: takes at most three other queries, four with this one. Zip the result with the next ones: "
+                                  "a.zip(b, c, d).zip(e, [](auto abcd, auto e) { return ...; })");
+    return {};
   }
   // Rows with their numbers: query::indexed<T>{index, value}.
   auto index(call_site at = call_site::here()) const { return numbered(self(), at, "index"); }

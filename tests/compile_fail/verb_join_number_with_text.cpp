@@ -1,0 +1,7 @@
+// form: from_trades.join(from_stocks, symbol_of, [](const auto& t) { return t.sector; }).to_vector()
+// message: query: join: the two key functions give different types. Compare fields of one type, or convert one key: query::to_string(t.number) or query::parse<int>(t.text)
+// expect: query: join: the two key functions give different types. Compare fields of one type, or convert one key: query::to_string(t.number) or query::parse<int>(t.text)
+// expect-at-most: 1
+#include "verb_rows.hpp"
+
+void f() { (void)(from_trades.join(from_stocks, symbol_of, [](const auto& t) { return t.sector; }).to_vector()); }

@@ -1,0 +1,7 @@
+// form: from_trips.over(name_of).order_by(at_of).select([](auto, auto w) { return w.cum_mean(name_of); }).count()
+// message: query: over: means and the like take numbers, not texts
+// expect: query: over: means and the like take numbers, not texts
+// expect-at-most: 1
+#include "verb_time_rows.hpp"
+
+void f() { (void)(from_trips.over(name_of).order_by(at_of).select([](auto, auto w) { return w.cum_mean(name_of); }).count()); }

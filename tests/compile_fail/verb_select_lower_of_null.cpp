@@ -1,0 +1,7 @@
+// form: from_trips.select([](auto t) { return query::lower(t.note); }).to_vector()
+// message: query: lower: the text is a std::optional. Give t.note.value_or(
+// expect: query: lower: the text is a std::optional. Give t.note.value_or(
+// expect-at-most: 1
+#include "verb_time_rows.hpp"
+
+void f() { (void)(from_trips.select([](auto t) { return query::lower(t.note); }).to_vector()); }
