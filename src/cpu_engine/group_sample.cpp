@@ -132,7 +132,8 @@ bool may_have_perfect_hash(const planner::vertex& v, const runtime::run_context&
   const detail::logical& n = *v.node;
   if (!ir::is_integer(n.key->k) || n.has_own_equality() || v.ordered || planner::sends_states(v) || context.shared) return false;
   if (!v.group_function && (!n.aggregate.record || n.states_own_memory)) return false;
-  if (v.group_function && !std::ranges::all_of(v.group_function->calls, [](const auto& c) { return ir::fixed_state(c.what); })) return false;
+  const auto grows = [](const ir::aggregate_call& c) { return !ir::fixed_state(c.what); };
+  if (v.group_function && std::ranges::any_of(v.group_function->calls, grows)) return false;
   if (v.over_columns) return true;
   const planner::branch& b = v.inputs.front();
   return n.functions.front().trace() && std::ranges::all_of(b.stages, traces) &&

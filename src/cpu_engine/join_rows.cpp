@@ -220,7 +220,7 @@ runtime::vertex_rows join_columns(const planner::vertex& v, const detail::table&
     });
     add(parts);
   }
-  const std::size_t n = join->keyed_rows();
+  const std::size_t n = join->build_rows();
   std::vector<std::vector<column_list::piece>> alone(chunks_of(n));
   tasks.chunks(n, [&](std::size_t first, std::size_t k) {
     piece_sink sink(schema, tasks.pool());

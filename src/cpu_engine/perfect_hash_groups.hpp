@@ -1,9 +1,9 @@
 // group_by whose keys are integers of a small range: the number of a group is its key less the smallest one (perfect hashing). Nobody
 // hashes keys, compares them, or partitions rows.
 //
-// The parts of the input are lanes, each with a state for every key of the range. Slices of the range, side by side, then merge the states of
-// all lanes, in the order of these. Keys outside of the range have a table of each lane, which is merged after the others: a sample of the
-// input gave the range. The result comes in the order of the keys, then those outside as they appeared first.
+// The parts of the input are lanes, each with a state for every key of the range. Slices of the range, side by side, then merge the states
+// of all lanes, in the order of these. A sample of the input gave the range: for keys outside, each lane has a table, and these are merged
+// one after the other. The result comes in the order of the keys, then those outside as they appeared first.
 //
 //   perfect_hash_groups lane(node, program, key, pool, columns, range);     // a part
 //   lane.update(rows, n) or lane.update(batch);
@@ -48,7 +48,9 @@ class perfect_hash_groups {
   std::unique_ptr<group_table> take_others() { return std::move(others_); }  // null: all keys were in the range
 
   // About what a lane takes.
-  static std::size_t bytes(const key_range& range, std::size_t state_bytes) { return static_cast<std::size_t>(range.size) * (state_bytes + 1); }
+  static std::size_t bytes(const key_range& range, std::size_t state_bytes) {
+    return static_cast<std::size_t>(range.size) * (state_bytes + 1);
+  }
 
  private:
   // Finds the places of a batch's keys; true: all are in the range. Else the numbers of the rows inside and outside are in inside_, with
