@@ -82,7 +82,7 @@ double group_sample::largest() const {
 
 std::optional<key_range> group_sample::range(std::size_t state_bytes) const {
   // Lanes have states for all of the range, which are made and merged: there are 16 lanes at least.
-  constexpr std::size_t least_rows_a_key = 8, most_bytes = std::size_t{32} << 20;
+  constexpr std::size_t least_rows_a_key = 16, most_bytes = std::size_t{32} << 20;
   // Fewer groups are merged at once, and come in the order in which they appear.
   constexpr double least_groups = 1 << 10;
   // So many rows a group in the sample: the groups are few, and a table of them fits in the cache where the range's states do not.
