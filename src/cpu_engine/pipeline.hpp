@@ -1,7 +1,7 @@
 // Runs one branch of the machine graph: morsels of its source through its row-wise stages into a sink.
 //
-// A source is cut into parts of fixed size (64 Ki rows), whatever the number of threads: partial results are combined in the
-// order of the parts, so answers do not depend on the threads. Morsel-driven scheduling: Leis et al., SIGMOD 2014.
+// A source is cut into parts of fixed size (64 Ki rows, or fewer of few wide ones), whatever the number of threads: partial results are
+// combined in the order of the parts, so answers do not depend on the threads. Morsel-driven scheduling: Leis et al., SIGMOD 2014.
 //
 //   pipeline p(branch, captures, context);
 //   p.run_all([&](const pipeline::part& part) { part.run(sinks[part.index]); });
@@ -22,6 +22,9 @@
 namespace query::cpu {
 
 inline constexpr std::size_t part_rows = 1 << 16;
+// Of a source with so many rows of so many bytes. A row of a hundred numbers is more work than one of two: of few such rows, parts
+// are short enough that all threads get some.
+std::size_t rows_a_part_of(std::size_t rows, std::size_t row_bytes);
 
 // A stage at work in one task: takes batches, gives batches.
 class stage_runner : public detail::batch_sink {
@@ -101,7 +104,7 @@ class pipeline {
   void run_all(function_ref<void(const part&)> body);
   // Parts of run_all if the source's length is known.
   std::optional<std::size_t> parts() const;
-  // Larger parts for operators with a table a part: at most `most` of them, at least part_rows rows each.
+  // Larger parts for operators with a table a part: at most `most` of them.
   void limit_parts(std::size_t most);
   std::size_t rows_a_part() const { return rows_a_part_; }
   // Parts from number `part` on have fewer rows each, a power of two, and those that had run run again. False: the source's rows come once.
