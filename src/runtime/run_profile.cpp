@@ -119,7 +119,8 @@ profiled_run::scope::scope(profiled_run* run, int number) : run_(run && number >
 void profiled_run::clear() {
   for (int i = 0; i <= vertices_; ++i) {
     profiled_vertex& r = records_[i];
-    for (auto* n : {&r.rows_in, &r.rows_out, &r.bytes_out, &r.morsels, &r.spilled, &r.rounds, &r.ticks, &r.busy, &r.peak, &r.perfect}) *n = 0;
+    for (auto* n : {&r.rows_in, &r.rows_out, &r.bytes_out, &r.morsels, &r.spilled, &r.rounds, &r.ticks, &r.busy, &r.peak, &r.perfect})
+      *n = 0;
     r.ran = false;
   }
 }
