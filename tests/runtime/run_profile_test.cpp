@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <query/profile.hpp>
@@ -104,6 +106,35 @@ TEST_F(run_profiles, explain_shows_them_in_words) {
   EXPECT_NE(text.find(": 300,000 rows in, 1,000 out, 16 KiB, 2 threads busy "), std::string::npos) << text;
   EXPECT_NE(text.find(" %, 5 morsels, peak "), std::string::npos) << text;
   EXPECT_NE(q.explain_dot().find(": 300,000 rows in, 1,000 out"), std::string::npos);
+}
+
+struct Measured {
+  std::int64_t place;
+  std::array<double, 100> values;
+};
+QUERY_RECORD(Measured, place, values);
+
+// 5,000 rows of a hundred numbers are as much work as half a million rows of one.
+TEST_F(run_profiles, few_wide_rows_are_for_all_threads) {
+  std::vector<Measured> wide(5000);
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    wide[i].place = static_cast<std::int64_t>(i % 7);
+    for (std::size_t j = 0; j < 100; ++j) wide[i].values[j] = 1.0 / static_cast<double>(1 + i * 100 + j);
+  }
+  const auto sums_with = [&](int threads, std::uint64_t& morsels) {
+    const query::Session session{{.threads = threads, .gpu = query::gpu_use::off}};
+    const auto q = query::from(wide).in(session).group_by([](auto m) { return m.place; }).select([](auto g) {
+      return std::pair(g.key(), g.sum([](auto m) { return m.values; }));
+    }).order_by([](auto s) { return s.first; });
+    const auto all = q.to_vector();
+    morsels = named(query::profile(q), "v1 group_by").morsels;
+    return all;
+  };
+  std::uint64_t one = 0, three = 0;
+  const auto sums = sums_with(1, one);
+  EXPECT_EQ(sums_with(3, three), sums);  // to the last bit: parts do not depend on the threads
+  EXPECT_EQ(one, three);
+  EXPECT_GE(three, 3u);
 }
 
 TEST_F(run_profiles, of_the_verb_that_ran) {
