@@ -50,7 +50,10 @@ std::vector<Price> black_scholes_by_hand(const std::vector<Option>& options) {
 
 int main(int argc, char** argv) {
   const paper::options o = paper::read("black_scholes", std::span(argv, static_cast<std::size_t>(argc)),
-                                       {{"test", 20'000}, {"small", 1'000'000}, {"large", std::int64_t{1} << 28}});
+                                       {{"test", 20'000},
+                                        {"small", 1'000'000},
+                                        {"middle", 10'000'000},
+                                        {"large", std::int64_t{1} << 28}});
   paper::random random(4);
   std::vector<Option> options(static_cast<std::size_t>(o.rows));
   for (Option& x : options) {
@@ -60,7 +63,8 @@ int main(int argc, char** argv) {
   }
   o.write("options", options);
   return paper::run(
-      o, [&] { return black_scholes_by_hand(options); }, [&] { return black_scholes(paper::source(options, o)); },
+      o, [&] { return black_scholes_by_hand(options); },
+      [&](const paper::way& on) { return black_scholes(on.rows(options)); },
       [](const auto& a, const auto& b) {
         return std::ranges::equal(a, b, [](const Price& x, const Price& y) {
           return std::abs(x.call - y.call) <= 1e-4f && std::abs(x.put - y.put) <= 1e-4f;

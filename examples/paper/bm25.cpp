@@ -1,4 +1,5 @@
 // BM25F: the best documents for each of several searches; words in a title count more than words in a body.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../example_data.hpp"
 #include "program.hpp"
 
 // One field of a document: 0 is its title, 1 its body. Words are separated by single spaces.
@@ -155,33 +157,88 @@ bool same(const std::vector<Hit>& a, const std::vector<Hit>& b) {
   return true;
 }
 
+struct documents {
+  std::vector<Field> fields;
+  std::vector<Term> terms;
+};
+
 // Documents of 50,000 words by Zipf's law: the word of rank r occurs about 1 / r as often as the first.
-int main(int argc, char** argv) {
-  const paper::options o = paper::read("bm25", std::span(argv, static_cast<std::size_t>(argc)),
-                                       {{"test", 500}, {"small", 1 << 18}, {"large", 1 << 20}});
+documents some_documents(std::int64_t n) {
   paper::random random(7);
-  const auto some_words = [&](std::int64_t n) {
+  const auto some_words = [&](std::int64_t count) {
     std::string text;
-    for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t i = 0; i < count; ++i) {
       const auto rank = static_cast<std::int64_t>(std::exp(random.uniform() * std::log(50'000.0)));
       text += (i ? " word" : "word") + std::to_string(rank);
     }
     return text;
   };
-  std::vector<Field> fields;
-  for (std::int32_t d = 0; d < o.rows; ++d) {
-    fields.push_back({d, 0, some_words(2 + random.below(7))});
-    fields.push_back({d, 1, some_words(10 + random.below(50))});
+  documents all;
+  for (std::int32_t d = 0; d < n; ++d) {
+    all.fields.push_back({d, 0, some_words(2 + random.below(7))});
+    all.fields.push_back({d, 1, some_words(10 + random.below(50))});
   }
-  std::vector<Term> terms;
   for (std::int32_t search = 0; search < 16; ++search)
     for (const std::int32_t rank : {3 + search, 40 + 7 * search, 300 + 11 * search})
-      terms.push_back({search, "word" + std::to_string(rank)});
+      all.terms.push_back({search, "word" + std::to_string(rank)});
+  return all;
+}
+
+struct Package {
+  std::string name, section, description;
+};
+QUERY_RECORD(Package, name, section, description);
+
+// Letters and digits, the letters in lower case, with one space between words.
+std::string words_of(const std::string& text) {
+  std::string words;
+  for (const char c : text) {
+    const bool upper = c >= 'A' && c <= 'Z', in_word = upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (in_word) words += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    else if (!words.empty() && words.back() != ' ') words += ' ';
+  }
+  if (!words.empty() && words.back() == ' ') words.pop_back();
+  return words;
+}
+
+// The packages of Debian: a title is a name, a body a section and a description.
+documents debian_packages() {
+  documents all;
+  for (const Package& p : query::read_csv<Package>(example_data("debian_packages.csv")).to_vector()) {
+    const auto d = static_cast<std::int32_t>(all.fields.size() / 2);
+    all.fields.push_back({d, 0, words_of(p.name)});
+    all.fields.push_back({d, 1, words_of(p.section + " " + p.description)});
+  }
+  std::int32_t search = 0;
+  for (const char* const of_words :
+       {"text editor", "web server", "python library", "image viewer", "music player", "mail client", "fonts japanese",
+        "game strategy", "database server", "version control", "compiler", "terminal emulator", "desktop environment",
+        "video converter", "kernel headers", "documentation perl"}) {
+    each_word(of_words, [&](std::string_view word) { all.terms.push_back({search, std::string(word)}); });
+    ++search;
+  }
+  return all;
+}
+
+int main(int argc, char** argv) {
+  const paper::options o = paper::read("bm25", std::span(argv, static_cast<std::size_t>(argc)),
+                                       {{"test", 500},
+                                        {"small", 1 << 18},
+                                        {"middle", 1 << 19},
+                                        {"large", 1 << 20},
+                                        {"real", 63'436}});
+  const documents all = o.size == "real" ? debian_packages() : some_documents(o.rows);
+  const std::vector<Field>& fields = all.fields;
+  const std::vector<Term>& terms = all.terms;
   if (!o.folder.empty()) {
     query::from(fields).write_json_lines(o.folder + "/fields.json");
     query::from(terms).write_json_lines(o.folder + "/terms.json");
   }
+  const auto n = static_cast<double>(o.rows);
   return paper::run(
-      o, [&] { return search_by_hand(fields, terms, static_cast<double>(o.rows)); },
-      [&] { return search(paper::source(fields, o), paper::source(terms, o), static_cast<double>(o.rows)); }, same);
+      o, [&] { return search_by_hand(fields, terms, n); },
+      [&](const paper::way& on) {
+        return search(on.rows(fields), on.rows(terms), n);
+      },
+      same);
 }

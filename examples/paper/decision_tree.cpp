@@ -76,7 +76,7 @@ query::Query<Node> id3(const query::Query<Example<A>>& examples, const query::Qu
           return query::make<Split>(t.leaf, a, t.rows, t.ones, after);
         })
         .group_by([](auto s) { return s.leaf; })
-        .select([](auto g) { return g.arg_min([](auto s) { return std::pair(s.entropy, s.attribute); }); });
+        .select([](auto g) { return g.arg_min([](auto s) { return s.entropy; }); });
     const std::int32_t inner = (1 << levels) - 1;
     return tree.left_join(splits, [](auto n) { return n.id; }, [](auto s) { return s.leaf; }, [inner](auto n, auto s) {
       if (!s) return n;
@@ -151,7 +151,7 @@ template <std::size_t A> int main_for(const paper::options& o) {
   o.write("examples", examples);
   return paper::run(
       o, [&] { return id3_by_hand(examples, first, levels); },
-      [&] { return id3(paper::source(examples, o), paper::source(first, o), levels); },
+      [&](const paper::way& on) { return id3(on.rows(examples), on.rows(first), levels); },
       [](const auto& a, const auto& b) {
         return std::ranges::equal(a, b, [](const Node& x, const Node& y) {
           return x.id == y.id && x.attribute == y.attribute && x.rows == y.rows && x.ones == y.ones;
@@ -161,6 +161,6 @@ template <std::size_t A> int main_for(const paper::options& o) {
 
 int main(int argc, char** argv) {
   const paper::options o = paper::read("decision_tree", std::span(argv, static_cast<std::size_t>(argc)),
-                                       {{"test", 2000}, {"small", 100'000}, {"large", 1'000'000}, {"wide", 100'000}});
-  return o.size == "wide" ? main_for<1000>(o) : main_for<100>(o);
+                                       {{"test", 2000}, {"small", 100'000}, {"middle", 100'000}, {"large", 1'000'000}});
+  return o.size == "middle" ? main_for<1000>(o) : main_for<100>(o);
 }

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "../example_data.hpp"
 #include "program.hpp"
 
 struct Link {
@@ -55,24 +56,37 @@ std::vector<Page> page_rank_by_hand(const std::vector<Link>& links, std::vector<
 // loop:end
 
 // 20 links a page on average; some pages get many of them.
-int main(int argc, char** argv) {
-  const paper::options o = paper::read("page_rank", std::span(argv, static_cast<std::size_t>(argc)),
-                                       {{"test", 500}, {"small", 100'000}, {"large", 1'000'000}});
+std::vector<Link> some_links(std::int64_t pages) {
   paper::random random(2);
-  std::vector<Page> pages;
   std::vector<Link> links;
-  for (std::int32_t i = 0; i < o.rows; ++i) {
-    pages.push_back({i, 1.0 / static_cast<double>(o.rows)});
+  for (std::int32_t i = 0; i < pages; ++i)
     for (std::int64_t n = 1 + random.below(39); n > 0; --n) {
       const double u = random.uniform();
-      links.push_back({i, static_cast<std::int32_t>(u * u * u * static_cast<double>(o.rows))});
+      links.push_back({i, static_cast<std::int32_t>(u * u * u * static_cast<double>(pages))});
     }
-  }
+  return links;
+}
+
+// `real` are the packages of Debian and what they depend on.
+int main(int argc, char** argv) {
+  const paper::options o = paper::read("page_rank", std::span(argv, static_cast<std::size_t>(argc)),
+                                       {{"test", 500},
+                                        {"small", 100'000},
+                                        {"middle", 500'000},
+                                        {"large", 1'000'000},
+                                        {"real", 63'436}});
+  const std::vector<Link> links = o.size == "real"
+      ? query::read_csv<Link>(example_data("debian_dependencies.csv")).to_vector()
+      : some_links(o.rows);
+  std::vector<Page> pages;
+  for (std::int32_t i = 0; i < o.rows; ++i) pages.push_back({i, 1.0 / static_cast<double>(o.rows)});
   const int rounds = 10;
   o.write("links", links);
   return paper::run(
       o, [&] { return page_rank_by_hand(links, pages, rounds); },
-      [&] { return page_rank(paper::source(links, o), paper::source(pages, o), static_cast<double>(o.rows), rounds); },
+      [&](const paper::way& on) {
+        return page_rank(on.rows(links), on.rows(pages), static_cast<double>(o.rows), rounds);
+      },
       [](const auto& a, const auto& b) {
         return std::ranges::equal(a, b, [](const Page& x, const Page& y) {
           return x.id == y.id && std::abs(x.rank - y.rank) <= 1e-9 * x.rank;

@@ -67,7 +67,10 @@ std::vector<std::int64_t> same_colors_by_hand(const std::vector<Object>& objects
 // 100,000 objects, or half as many as neighbors if that is less; one neighbor in a hundred is no object.
 int main(int argc, char** argv) {
   const paper::options o = paper::read("sky_server", std::span(argv, static_cast<std::size_t>(argc)),
-                                       {{"test", 20'000}, {"small", 1'000'000}, {"large", 50'000'000}});
+                                       {{"test", 20'000},
+                                        {"small", 1'000'000},
+                                        {"middle", 10'000'000},
+                                        {"large", 50'000'000}});
   paper::random random(3);
   std::vector<Object> objects(static_cast<std::size_t>(std::min<std::int64_t>(100'000, o.rows / 2)));
   const std::int64_t n = static_cast<std::int64_t>(objects.size());
@@ -82,6 +85,6 @@ int main(int argc, char** argv) {
   o.write("neighbors", neighbors);
   return paper::run(
       o, [&] { return same_colors_by_hand(objects, neighbors); },
-      [&] { return same_colors(paper::source(objects, o), paper::source(neighbors, o)); },
+      [&](const paper::way& on) { return same_colors(on.rows(objects), on.rows(neighbors)); },
       [](const auto& a, const auto& b) { return a == b; });
 }

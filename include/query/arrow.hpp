@@ -5,7 +5,8 @@
 //   query::to_arrow(trades.where(p), &result);                           // result: an ArrowArrayStream for a consumer
 //
 // A column is found by the name of the record's field; other columns are ignored. Numbers without nulls in a single batch are read where
-// they lie. All other columns are converted once, by all threads, when the first run that reads them begins.
+// they lie. All other columns are converted once, by all threads, when the first run that reads them begins. Of strings that come as codes
+// of a dictionary, this is the dictionary, unless a run needs the string of each row.
 //
 // Not part of query/query.hpp: include it where Arrow comes in or goes out.
 #pragma once

@@ -41,7 +41,8 @@ template <class K, class T> class Group {
   auto begin() const { return rows_.begin(); }
   auto end() const { return rows_.end(); }
   std::size_t size() const { return rows_.size(); }
-  const T& operator[](std::size_t i) const { return rows_[i]; }
+  const T& operator[](std::size_t i) const& { return rows_[i]; }
+  T operator[](std::size_t i) && { return std::move(rows_[i]); }  // q.group_by(key).first()[0]: the group ends with the expression
   const std::vector<T>& rows() const& { return rows_; }
   std::vector<T> rows() && { return std::move(rows_); }
 

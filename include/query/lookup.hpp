@@ -165,13 +165,19 @@ template <class K, class V> class map_of {
   std::size_t size() const { return entries_.size(); }
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
-  const V* find(const K& k) const {
+  // The value of a key, or null. It lives as long as the map.
+  const V* find(const K& k) const& {
     if (own_) {
       const std::size_t at = own_.find(&k, [this](std::size_t i) { return address(i); });
       return at == own_.nowhere ? nullptr : &entries_[at].second;
     }
     if constexpr (detail::ordered_key<K>) return find_in_order(k);
     else return nullptr;
+  }
+  template <class Key> const V* find(const Key&) && {
+    static_assert(sizeof(Key) == 0, "query: to_map(...).find: the map ends with this expression, and so does what find points to. Keep the "
+                                    "map, `auto m = rows.to_map(key);`, and ask m.find(k); or ask at(k) or contains(k)");
+    return nullptr;
   }
   bool contains(const K& k) const { return find(k) != nullptr; }
   const V& at(const K& k, detail::call_site where = detail::call_site::here()) const& {

@@ -18,6 +18,7 @@
 
 #include <query/detail/check.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/narrowing.hpp>
 #include <query/detail/sketch_aggregates.hpp>
 #include <query/detail/window_lookups.hpp>
 
@@ -78,7 +79,14 @@ template <class T, class F> constexpr bool window_function() {
   static_assert(comparable_function<F>::value || !taken,
                 "query: over: a function that a window's member takes captures something, which may change from row to row. Pass what it "
                 "captures by query::with([](auto t, double k) { ... }, k), or compute the value in a select before over(key)");
-  return taken;
+  constexpr bool views = [] {
+    if constexpr (taken && check::can_call<F, T>) return !std::is_same_v<result_of<F, T>, T> && check::keeps_views<result_of<F, T>>();
+    else return false;
+  }();
+  static_assert(!views, "query: over: a function that a window's member takes gives a container, std::variant or range of views "
+                        "(std::string_view, std::span, references), which would look at rows that are gone. Give what owns its values: "
+                        "std::string, std::vector");
+  return taken && !views;
 }
 // Of a function whose values become one number. Durations have sums, and times have not.
 template <bool Sum, class T, class F> constexpr bool window_number() {
@@ -358,7 +366,14 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     return detail::value_at(f, w_->row(w_->begin + static_cast<std::size_t>(i)));
   }
   template <class F, class D> agg::given<F, T> at_or(const F& f, std::int64_t i, const D& otherwise) const {
-    return i < 0 ? static_cast<agg::given<F, T>>(otherwise) : value_of(f, i);
+    using V = agg::given<F, T>;
+    static_assert(!std::is_floating_point_v<D> || !std::is_integral_v<V>,
+                  "query: over: the value of lag and lead where there is no row has a fraction, and the others are integers: give one");
+    if constexpr (detail::may_not_fit<D, V>)
+      if (!detail::fits<V>(otherwise))
+        throw user_error("query: over: lag, lead: the value for where there is no row, " + std::to_string(otherwise) +
+                         ", does not fit the others: an integer of " + std::to_string(8 * sizeof(V)) + " bits");
+    return i < 0 ? static_cast<V>(otherwise) : value_of(f, i);
   }
   template <class F> agg::given<F, T> value_of(const F& f, std::int64_t i) const {
     using V = agg::given<F, T>;

@@ -34,6 +34,7 @@ class column_key {
         parts_[c].stride = columns[c].stride;
         parts_[c].select = columns[c].select;
         parts_[c].stays = !columns[c].transient;
+        parts_[c].coded = columns[c].coded;
       }
       return parts_;
     }
@@ -49,6 +50,7 @@ class column_key {
       parts_[c].stride = t->size;
       parts_[c].select = nullptr;
       parts_[c].stays = false;
+      parts_[c].coded = nullptr;
     }
 
     column_projector::runner projector_;

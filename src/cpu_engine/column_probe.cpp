@@ -4,11 +4,13 @@
 // handed on in runs of numbers that lie less than 2^32 apart. A left join gives missing_row where a row has no partner. Right and full
 // joins note which build rows have had a partner; the others follow, with missing_row for every column of the probe side.
 #include <algorithm>
+#include <mutex>
 
 #include <query/errors.hpp>
 
 #include "cpu_engine/asof_table.hpp"
 #include "cpu_engine/column_steps.hpp"
+#include "cpu_engine/dictionary.hpp"
 #include "cpu_engine/join_table.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 #include "planner/column_forms.hpp"
@@ -77,6 +79,28 @@ class build_keys {
  private:
   const void* at_;
   std::optional<rows_buffer> computed_;
+};
+
+// The build rows that match keys which come as codes: looked up once for each entry of the dictionary.
+class matches_of_codes {
+ public:
+  // Of the first dictionary that comes, which a key has in all batches; null for others. Several threads at once.
+  const join_table::run* of(const dictionary* d, const join_table& table) const {
+    std::call_once(made_, [&] {
+      const std::size_t size = d->type()->size;
+      runs_.resize(d->size());
+      for (std::size_t first = 0; first < runs_.size(); first += join_table::most_runs)
+        table.runs(static_cast<const std::byte*>(d->entries()) + first * size, std::min(join_table::most_runs, runs_.size() - first), size,
+                   runs_.data() + first);
+      dictionary_ = d;
+    });
+    return dictionary_ == d ? runs_.data() : nullptr;
+  }
+
+ private:
+  mutable std::once_flag made_;
+  mutable const dictionary* dictionary_ = nullptr;
+  mutable std::vector<join_table::run> runs_;
 };
 
 // Build rows by number as columns under one selection.
@@ -185,12 +209,18 @@ class probe_step final : public column_join {
           next_(&next) {}
 
     void push(const column_batch& b) override {
+      cursor_.reset();
+      if (const join_table::run* const runs = step_->runs_of(b, runs_)) return probe(b, runs);
       const void* keys = step_->key_.adjacent(b.columns, b.n, keys_, scratch_);
       if (nearest_) {
         nearest_->find(keys, b.n, matches_.one_each(b.n));
         return hand_on(b);
       }
-      cursor_.reset();
+      probe(b, keys);
+    }
+
+   private:
+    template <class Key> void probe(const column_batch& b, const Key* keys) {
       // One row may have millions of partners: batches of matches, not of rows, are where a query stops.
       while (step_->table_->probe(keys, b.n, cursor_, matches_, alone_)) {
         step_->tasks_.cancel().check();
@@ -198,8 +228,6 @@ class probe_step final : public column_join {
         hand_on(b);
       }
     }
-
-   private:
     void hand_on(const column_batch& b) {
       if (!next_->reads_columns()) return next_->push({{}, matches_.size()});
       for (std::size_t from = 0; from < matches_.size();) {
@@ -235,6 +263,7 @@ class probe_step final : public column_join {
     const probe_step* step_;
     join_table::unmatched alone_;
     rows_buffer keys_;
+    join_table::run runs_[column_batch_rows];
     interpreter::scratch scratch_;
     join_table::cursor cursor_;
     match_batch matches_;
@@ -252,7 +281,9 @@ class probe_step final : public column_join {
    public:
     match_runner(const probe_step& s, column_sink& next) : step_(&s), keys_(s.key_.type(), s.tasks_.pool()), next_(&next) {}
     void push(const column_batch& b) override {
-      step_->table_->contains(step_->key_.adjacent(b.columns, b.n, keys_, scratch_), b.n, found_);
+      if (step_->runs_of(b, runs_))
+        for (std::size_t i = 0; i < b.n; ++i) found_[i] = runs_[i].end != runs_[i].begin;
+      else step_->table_->contains(step_->key_.adjacent(b.columns, b.n, keys_, scratch_), b.n, found_);
       const std::uint8_t wanted = step_->join_->join == join_kind::semi;
       std::size_t n = 0;
       for (std::size_t i = 0; i < b.n; ++i) {
@@ -265,12 +296,22 @@ class probe_step final : public column_join {
    private:
     const probe_step* step_;
     rows_buffer keys_;
+    join_table::run runs_[column_batch_rows];
     interpreter::scratch scratch_;
     narrowed_columns narrowed_;
     std::uint8_t found_[column_batch_rows];
     std::uint32_t rows_[column_batch_rows];
     column_sink* next_;
   };
+
+  // The runs of the rows' keys, written to `to`; null: the keys are no codes.
+  const join_table::run* runs_of(const column_batch& b, join_table::run* to) const {
+    const column* const key = table_ ? key_.coded(b.columns) : nullptr;
+    const join_table::run* const by_code = key ? matches_.of(key->coded, *table_) : nullptr;
+    if (!by_code) return nullptr;
+    for (std::size_t i = 0; i < b.n; ++i) to[i] = by_code[key->select[i]];
+    return to;
+  }
 
   vertex_tasks tasks_;
   const detail::logical* join_;
@@ -281,6 +322,7 @@ class probe_step final : public column_join {
   build_keys keys_;
   std::optional<asof_table> nearest_;         // of an asof_join
   mutable std::optional<join_table> table_;   // of others; probes of right and full joins mark rows
+  matches_of_codes matches_;
   std::optional<column_projector> result_;
 };
 

@@ -8,7 +8,9 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/captured.hpp"
+#include "cpu_engine/code_verdicts.hpp"
 #include "cpu_engine/column_list.hpp"
+#include "cpu_engine/dictionary.hpp"
 #include "cpu_engine/number_tests.hpp"
 #include "cpu_engine/placed_calls.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
@@ -32,8 +34,8 @@ interpreter::binding rows_in(std::span<const column> columns) {
 
 class test_step final : public column_step {
  public:
-  test_step(planner::interpretation f, const logical* node)
-      : function_(std::move(f)), program_(function_.expression.root), node_(node) {}
+  test_step(planner::interpretation f, const planner::column_schema& rows, const logical* node)
+      : function_(std::move(f)), program_(function_.expression.root), verdicts_(function_.expression.root, rows), node_(node) {}
   std::unique_ptr<column_sink> start(column_sink& next) const override { return std::make_unique<runner>(*this, next); }
 
  private:
@@ -41,13 +43,20 @@ class test_step final : public column_step {
    public:
     runner(const test_step& s, column_sink& next) : step_(&s), next_(&next) {}
     void push(const column_batch& b) override {
-      const interpreter::binding rows = rows_in(b.columns);
-      const auto collections = captured_collections(step_->function_.captures);
-      placed_calls(step_->node_, [&] { step_->program_.filter({&rows, 1}, {collections, {}}, b.n, pass_, scratch_); });
+      const auto test = [&](std::span<const column> columns, std::size_t n, bool* pass) {
+        const interpreter::binding rows = rows_in(columns);
+        const auto collections = captured_collections(step_->function_.captures);
+        placed_calls(step_->node_, [&] { step_->program_.filter({&rows, 1}, {collections, {}}, n, pass, scratch_); });
+      };
       std::size_t n = 0;
-      for (std::size_t i = 0; i < b.n; ++i) {
-        chosen_[n] = static_cast<std::uint32_t>(i);
-        n += pass_[i];
+      if (const auto found = step_->verdicts_.find(b, test, chosen_)) {
+        n = *found;
+      } else {
+        test(b.columns, b.n, pass_);
+        for (std::size_t i = 0; i < b.n; ++i) {
+          chosen_[n] = static_cast<std::uint32_t>(i);
+          n += pass_[i];
+        }
       }
       if (n == b.n) next_->push(b);
       else if (n) next_->push({narrowed_.narrow(b.columns, chosen_, n), n});
@@ -63,6 +72,7 @@ class test_step final : public column_step {
   };
   planner::interpretation function_;
   interpreter::program program_;
+  code_verdicts verdicts_;
   const logical* node_;
 };
 
@@ -229,6 +239,7 @@ column_steps::column_steps(const planner::branch& b, bool prefilters, std::size_
       source_schema_(planner::source_schema(b)),
       schema_(source_schema_),
       passing_(passing) {
+  if (b.source && !b.table && !list_) coded_ = coded_columns(*b.source, source_schema_);
   for (const planner::prefilter& f : prefilters ? std::span(b.prefilters) : std::span<const planner::prefilter>()) {
     if (f.expression) {
       planner::interpretation test;
@@ -268,8 +279,13 @@ void column_steps::add_test(const detail::user_function& f, const logical* node)
 void column_steps::add_test(planner::interpretation test, const logical* node) {
   if (auto numbers = planner::number_predicate_of(test.expression.root, schema_))
     steps_.push_back(std::make_unique<number_step>(std::move(*numbers)));
-  else steps_.push_back(std::make_unique<test_step>(std::move(test), node));
+  else steps_.push_back(std::make_unique<test_step>(std::move(test), schema_, node));
   keeps_rows_ = false;
+}
+
+void column_steps::columns_of(const void* const* bases, std::size_t from, std::vector<column>& to) const {
+  columns_of_source(source_schema_, source_row_, bases, from, to);
+  coded_.put(bases, from, to);
 }
 
 column_steps::runner::runner(const column_steps& s, column_sink& to) : of_(&s), head_(&to) {
@@ -286,7 +302,7 @@ void column_steps::runner::push(const detail::row_block& b) {
     return;
   }
   for (std::size_t from = 0; from < b.n; from += most) {
-    if (b.columns) columns_of_source(of_->source_schema_, of_->source_row_, b.columns, from, columns_);
+    if (b.columns) of_->columns_of(b.columns, from, columns_);
     else columns_of_rows(of_->source_schema_, b.rows, of_->source_row_->size, from, columns_);
     if (of_->passing_)
       for (column& c : columns_) c.transient = true;
@@ -363,6 +379,12 @@ const void* column_values::in_place(std::span<const column> columns) const {
   if (program_) return nullptr;
   const column& c = columns[part_.column];
   return c.select || c.stride != type_->size ? nullptr : static_cast<const std::byte*>(c.base) + part_.within;
+}
+
+const column* column_values::coded(std::span<const column> columns) const {
+  if (program_) return nullptr;
+  const column& c = columns[part_.column];
+  return c.coded && c.coded->type() == type_ && !c.optional ? &c : nullptr;
 }
 
 void column_values::map(std::span<const column> columns, std::size_t n, void* out, interpreter::scratch& s) const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "cpu_engine/coded_columns.hpp"
 #include "cpu_engine/column_batch.hpp"
 #include "cpu_engine/pipeline.hpp"
 
@@ -43,6 +44,8 @@ class column_steps {
   const ir::type* row() const { return row_; }
   bool keeps_rows() const { return keeps_rows_; }                    // one row out for each row in
   bool only_tests() const { return only_tests_; }                    // columns are the source's
+  // Of a columnar source, from row `from` of these bases on.
+  void columns_of(const void* const* bases, std::size_t from, std::vector<column>& to) const;
 
   class runner final : public detail::batch_sink {
    public:
@@ -64,6 +67,7 @@ class column_steps {
   const ir::type *source_row_, *row_;
   std::shared_ptr<const column_list> list_;
   planner::column_schema source_schema_, schema_;
+  coded_columns coded_;
   std::vector<std::unique_ptr<column_step>> steps_;
   bool passing_, keeps_rows_ = true, only_tests_ = true;
 };
@@ -125,6 +129,8 @@ class column_values {
   // Constructs n values in raw memory.
   void map(std::span<const column> columns, std::size_t n, void* out, interpreter::scratch& s) const;
   const void* adjacent(std::span<const column> columns, std::size_t n, rows_buffer& memory, interpreter::scratch& s) const;
+  // The column whose codes the values are; null: they are something else.
+  const column* coded(std::span<const column> columns) const;
   // Where n values lie side by side already; null: they do not.
   const void* in_place(std::span<const column> columns) const;
 

@@ -146,15 +146,15 @@ class group_sink final : public detail::batch_sink, public column_sink {
 
 // Whether the first part has few enough groups for tables of parts. Memory must not decide it: rows that its table had no room for
 // count, too.
-bool pre_aggregation_pays(const group_table* table, stored_group_rows* others) {
+bool pre_aggregation_pays(const group_table* table, stored_group_rows* others, std::size_t many) {
   std::size_t groups = table ? table->groups.size() : 0, rows = table ? table->rows_seen : 0;
   if (others) {
     const std::size_t stored = static_cast<std::size_t>(others->rows());
     rows += stored;
-    const std::size_t enough = std::max(many_groups, rows / rows_a_group_of_part) + 1;
+    const std::size_t enough = std::max(many, rows / rows_a_group_of_part) + 1;
     if (groups < enough && groups + stored >= enough) groups += others->count_new_groups(table, enough - groups);
   }
-  return groups <= many_groups || groups <= rows / rows_a_group_of_part;
+  return groups <= many || groups <= rows / rows_a_group_of_part;
 }
 
 // Whether a partition has many more rows than groups, by the first of its parts: then it sends groups. Part by part, keys may hardly come
@@ -313,9 +313,10 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     }
     return partitioned(std::move(input));
   };
-  // The first part tells whether tables a part pay.
+  // The first part tells whether tables a part pay: by half of its rows, where rows are wide and parts shorter.
+  const std::size_t many = p.source_rows().value_or(0) < part_rows ? many_groups : std::min(many_groups, p.rows_a_part() / 2);
   if (!(sampled && columns) && !range && p.run_some(1, run) && p.source_rows() && tables.size() > 1 &&
-      !pre_aggregation_pays(tables[0].get(), beyond.begun() ? &beyond.rows() : nullptr)) {
+      !pre_aggregation_pays(tables[0].get(), beyond.begun() ? &beyond.rows() : nullptr, many)) {
     if (sends && !beyond.begun() && !sends_few_groups(*tables[0], p.parts().value_or(1))) return one_by_one(tables_by_part(0));
     return put_apart(tables_by_part(0), std::move(beyond).take(), 0);
   }

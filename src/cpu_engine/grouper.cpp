@@ -365,6 +365,7 @@ class key_table {
 grouper::grouper(const ir::type* key, runtime::buffer_pool& pool, key_equality custom, keep what)
     : key_(key),
       table_(std::make_unique<key_table>(*key, pool, custom, what != keep::nothing)),
+      codes_(custom ? nullptr : std::make_unique<code_ids>(pool)),
       stores_(what != keep::nothing),
       stored_(key, pool, what != keep::whole) {
   if (stores_ && !key->trivial && (key->life.copy == nullptr || key->life.move == nullptr || key->life.destroy == nullptr))
@@ -380,6 +381,33 @@ void grouper::find_or_insert(const void* keys, std::size_t n, std::uint32_t* ids
 }
 
 void grouper::find_or_insert(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, key_marks marks) {
+  if (codes_ && codes_->serves(keys, n)) find_or_insert_codes(keys, first, n, ids);
+  else insert(keys, first, n, ids, marks);
+}
+
+// New codes are looked up in the order of rows, as all keys would be.
+void grouper::find_or_insert_codes(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids) {
+  static_assert(code_ids::block == block_keys);
+  for (std::size_t done = 0; done < n; done += block_keys) {
+    std::uint32_t unknown[block_keys], new_ids[block_keys];
+    const std::size_t m = std::min(block_keys, n - done), count = codes_->find(first + done, m, ids + done, unknown);
+    if (!count) continue;
+    std::vector<key_part> some(keys.begin(), keys.end());
+    std::vector<std::uint32_t> selected(keys.size() * count);
+    for (std::size_t p = 0; p < some.size(); ++p) {
+      std::uint32_t* const to = selected.data() + p * count;
+      for (std::size_t k = 0; k < count; ++k) to[k] = some[p].select[first + done + unknown[k]];
+      some[p].select = to;
+    }
+    insert(some, 0, count, new_ids, {});
+    for (std::size_t k = 0; k < count; ++k) {
+      ids[done + unknown[k]] = new_ids[k];
+      codes_->learn(unknown[k], new_ids[k]);
+    }
+  }
+}
+
+void grouper::insert(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, key_marks marks) {
   std::uint32_t added[block_keys];
   for (std::size_t done = 0; done < n; done += block_keys) {
     const block b{keys, first + done, std::min(block_keys, n - done), stored_.view(), marks.from(done)};
@@ -411,6 +439,7 @@ void grouper::reserve(std::size_t keys) { table_->reserve(keys); }
 void grouper::clear() {
   stored_.clear();
   table_->clear();
+  if (codes_) codes_->forget();
   size_ = 0;
 }
 

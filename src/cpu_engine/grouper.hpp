@@ -18,6 +18,7 @@
 
 #include <query/detail/type.hpp>
 
+#include "cpu_engine/code_ids.hpp"
 #include "cpu_engine/key_hash.hpp"
 #include "cpu_engine/key_words.hpp"
 #include "cpu_engine/stored_keys.hpp"
@@ -72,8 +73,12 @@ class grouper {
   stored_keys take_keys() { return std::move(stored_); }  // the grouper can then only be destroyed
 
  private:
+  void insert(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids, key_marks marks);
+  void find_or_insert_codes(key_view keys, std::size_t first, std::size_t n, std::uint32_t* ids);
+
   const ir::type* key_;
   std::unique_ptr<key_table> table_;
+  std::unique_ptr<code_ids> codes_;  // null: of keys with an equality of the user's
   bool stores_;
   stored_keys stored_;
   std::size_t size_ = 0;

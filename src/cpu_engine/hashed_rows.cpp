@@ -89,7 +89,7 @@ void hashed_rows::find_keys(std::span<const column> columns, std::vector<key_par
   keys.clear();
   for (const planner::projected_part& p : key_) {
     const column& c = columns[p.column];
-    keys.push_back({p.type, p.to, static_cast<const std::byte*>(c.base) + p.within, c.stride, c.select});
+    keys.push_back({p.type, p.to, static_cast<const std::byte*>(c.base) + p.within, c.stride, c.select, false, c.coded});
   }
 }
 void hashed_rows::hash(std::span<const key_part> keys, std::size_t n, std::uint64_t* to) const {

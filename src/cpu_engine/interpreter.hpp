@@ -21,6 +21,10 @@
 
 #include <query/detail/node.hpp>
 
+namespace query::cpu {
+class dictionary;
+}
+
 namespace query::interpreter {
 
 struct code;
@@ -38,6 +42,7 @@ struct column {
   bool optional = false;
   bool wraps = false;  // the values are those of optionals, which are empty in missing rows
   const void* otherwise = nullptr;
+  const cpu::dictionary* coded = nullptr;  // if not null: its entries lie at base, and select has codes (cpu_engine/dictionary.hpp)
 };
 inline constexpr std::uint32_t missing_row = ~std::uint32_t{0};
 

@@ -448,6 +448,7 @@ join_columns columns_of(const detail::logical& join, bool build_left, const join
   }
   c.probed_rows = *probe.rest->source_rows();
   if (c.probed_rows < std::numeric_limits<std::uint32_t>::max()) c.probed = probe.rest->columns_in_place();
+  if (std::ranges::any_of(c.probed, [](const column& x) { return x.coded != nullptr; })) c.probed.clear();  // they select entries, not rows
   return c;
 }
 

@@ -150,6 +150,23 @@ void join_table::take_single_matches(cursor::state& s, match_batch& out, unmatch
 }
 
 bool join_table::probe(const void* keys, std::size_t n, cursor& at, match_batch& out, unmatched rows) const {
+  const std::size_t size = words_.type().size;
+  return probe_keys(n, at, out, rows, [&](std::size_t first, std::size_t k, cursor::state& s) {
+    look_up(static_cast<const std::byte*>(keys) + first * size, k, size, s);
+  });
+}
+
+bool join_table::probe(const run* runs, std::size_t n, cursor& at, match_batch& out, unmatched rows) const {
+  return probe_keys(n, at, out, rows, [&](std::size_t first, std::size_t k, cursor::state& s) {
+    for (std::size_t i = 0; i < k; ++i) {
+      s.begin[i] = runs[first + i].begin;
+      s.end[i] = runs[first + i].end;
+    }
+  });
+}
+
+template <class LookUp>
+bool join_table::probe_keys(std::size_t n, cursor& at, match_batch& out, unmatched rows, const LookUp& look_up) const {
   cursor::state& s = *at.state_;
   const std::size_t capacity = out.capacity();
   out.size_ = 0;
@@ -160,7 +177,7 @@ bool join_table::probe(const void* keys, std::size_t n, cursor& at, match_batch&
       s.count = std::min(join_block, n - s.next);
       s.at = 0;
       s.done = 0;
-      look_up(static_cast<const std::byte*>(keys) + s.base * words_.type().size, s.count, words_.type().size, s);
+      look_up(s.base, s.count, s);
       s.next += s.count;
     }
     if (distinct_ == inserted_ && inserted_ > 0 && capacity - out.size_ >= s.count - s.at) {

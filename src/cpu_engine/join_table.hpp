@@ -100,6 +100,10 @@ class join_table {
   // the same keys until then. n is at most 2^32 - 1. Several threads may probe, each with its own cursor.
   bool probe(const void* keys, std::size_t n, cursor& at, match_batch& out, unmatched rows = unmatched::drop) const;
 
+  // The same of keys whose runs are known.
+  struct run;
+  bool probe(const run* runs, std::size_t n, cursor& at, match_batch& out, unmatched rows = unmatched::drop) const;
+
   // Writes 1 where a key has a match, else 0: semi and anti joins.
   void contains(const void* keys, std::size_t n, std::uint8_t* out) const;
   // Writes how many build rows match each key.
@@ -143,6 +147,8 @@ class join_table {
  private:
   struct part;
   class builder;
+  // look_up(first, n, s) writes the runs of those keys.
+  template <class LookUp> bool probe_keys(std::size_t n, cursor& at, match_batch& out, unmatched rows, const LookUp& look_up) const;
   void look_up(const void* keys, std::size_t n, std::size_t stride, cursor::state& s) const;
   void look_up_direct(const std::uint64_t* words, std::size_t n, cursor::state& s) const;
   template <class Word>

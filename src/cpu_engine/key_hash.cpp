@@ -7,6 +7,7 @@
 
 #include <query/detail/failure.hpp>
 
+#include "cpu_engine/dictionary.hpp"
 #include "cpu_engine/scalar_order.hpp"
 #include "cpu_engine/short_text.hpp"
 
@@ -122,7 +123,13 @@ void hash_keys(const ir::type& t, key_view keys, std::size_t first, std::size_t 
   std::fill_n(out, n, std::uint64_t{0});
   for (const key_leaf& l : leaves) {
     const auto add = [&](std::size_t i, std::uint64_t hash) { out[i] = single ? hash : combine(out[i], hash); };
-    with_places(part_at(keys, l.offset, first), [&](const auto& at) {
+    const key_part part = part_at(keys, l.offset, first);
+    if (part.coded && part.type == l.type) {
+      const std::uint64_t* const hashes = part.coded->hashes();
+      for (std::size_t i = 0; i < n; ++i) add(i, hashes[part.select[i]]);
+      continue;
+    }
+    with_places(part, [&](const auto& at) {
       if (ir::is_arithmetic(l.type->k)) {
         with_type(l.type->k, [&](auto v) {
           for (std::size_t i = 0; i < n; ++i) add(i, hash_word(ordered(load<decltype(v)>(at(i)))));

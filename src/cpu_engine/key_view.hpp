@@ -14,6 +14,8 @@
 
 namespace query::cpu {
 
+class dictionary;
+
 struct key_part {
   const ir::type* type = nullptr;
   std::size_t offset = 0;  // of the part in the key's type
@@ -21,6 +23,7 @@ struct key_part {
   std::size_t stride = 0;
   const std::uint32_t* select = nullptr;  // if not null: value i is number select[i]
   bool stays = false;                     // where it lies, as long as the operator and its result need it
+  const dictionary* coded = nullptr;      // if not null: its entries lie at base, and select has codes
 
   const std::byte* at(std::size_t i) const { return base + (select ? select[i] : i) * stride; }
 };

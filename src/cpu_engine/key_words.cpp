@@ -6,6 +6,7 @@
 
 #include <query/detail/failure.hpp>
 
+#include "cpu_engine/dictionary.hpp"
 #include "cpu_engine/scalar_order.hpp"
 #include "cpu_engine/short_text.hpp"
 
@@ -125,7 +126,13 @@ std::size_t key_words::encode(form f, key_view keys, std::size_t first, std::siz
     return 0;
   }
   if (f == form::string) {
-    with_places(part_at(keys, parts_.front().offset, first), [&](const auto& at) {
+    const key_part strings = part_at(keys, parts_.front().offset, first);
+    if (strings.coded) {
+      const wide_word* const words = strings.coded->words();
+      for (std::size_t i = 0; i < n; ++i) out[i] = words[strings.select[i]];
+      return 0;
+    }
+    with_places(strings, [&](const auto& at) {
       const auto text = [&](std::size_t i) -> const std::string& { return *reinterpret_cast<const std::string*>(at(i)); };
       for (std::size_t i = 0; i < n; ++i) {
         // Rows by number lie anywhere, and so do their characters.

@@ -10,6 +10,7 @@
 #include "cpu_engine/sampled_pieces.hpp"
 #include "cpu_engine/table_verbs.hpp"
 #include "cpu_engine/value_bytes.hpp"
+#include "data/arrow_table.hpp"
 #include "runtime/source_rows.hpp"
 
 namespace query::cpu {
@@ -84,6 +85,7 @@ std::size_t heap_as_it_is(const branch& b, const runtime::run_context& context) 
   } else {
     b.source->view(b.source->source.get(), whole);
   }
+  const data::arrow_table* const arrow = b.source && !b.table ? data::arrow_table::of(*b.source) : nullptr;
   std::size_t bytes = 0, seen = 0;
   each_sampled(rows, [&](std::size_t first, std::size_t n) {
     seen += n;
@@ -91,6 +93,11 @@ std::size_t heap_as_it_is(const branch& b, const runtime::run_context& context) 
     for (std::size_t f = 0; whole.columns && f < b.row->field_list.size(); ++f) {
       if (!b.wanted.empty() && !b.wanted[f]) continue;  // a column that nobody reads may not be in this process
       const ir::type& t = *b.row->field_list[f].of;
+      if (const data::text_codes* const codes = arrow ? arrow->codes_of(f) : nullptr) {
+        const std::uint32_t* const code = codes->codes + arrow->row_at(f, whole.columns[f]) + first;
+        for (std::size_t i = 0; i < n; ++i) bytes += heap_bytes(t, static_cast<const std::byte*>(codes->entries) + code[i] * t.size, 1);
+        continue;
+      }
       bytes += heap_bytes(t, static_cast<const std::byte*>(whole.columns[f]) + first * t.size, n);
     }
   });

@@ -248,6 +248,25 @@ void convert_values(const arrow_values& v, const ArrowArray& a, std::int64_t fir
   }
 }
 
+std::int64_t dictionary_code(const arrow_values& v, const ArrowArray& a, std::int64_t row) { return key_of(v, a, row + a.offset); }
+bool is_null_code(const arrow_values& v, const ArrowArray& a, std::int64_t row) {
+  const void* const bits = validity(v, a);
+  return bits && !bit_of(bits, row + a.offset);
+}
+bool may_have_null_codes(const ArrowArray& a) { return a.null_count != 0 && a.n_buffers > 0 && a.buffers[0]; }
+
+bool same_dictionary(const arrow_values& v, const ArrowArray& a, const ArrowArray& b) {
+  const ArrowArray &x = *a.dictionary, &y = *b.dictionary;
+  if (x.length != y.length) return false;
+  if (x.offset == y.offset && x.n_buffers == y.n_buffers && std::equal(x.buffers, x.buffers + x.n_buffers, y.buffers)) return true;
+  const arrow_values& of = v.children[0];
+  for (std::int64_t i = 0; i < x.length; ++i) {
+    const bool null = is_null(of, x, i + x.offset);
+    if (null != is_null(of, y, i + y.offset) || (!null && text_at(of, x, i + x.offset) != text_at(of, y, i + y.offset))) return false;
+  }
+  return true;
+}
+
 void check_shape(const arrow_values& v, const ArrowArray& a, std::int64_t rows) {
   const auto fail = [&](const std::string& what) {
     throw arrow_mismatch("field '" + v.field + "': the Arrow column, " + v.arrow_name + ", " + what);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <system_error>
 
+#include <ir/number_text.hpp>
 #include <ir/utf8.hpp>
 #include <query/strings.hpp>
 
@@ -124,8 +125,11 @@ template struct number_text_fn<double>;
 template <class T> std::optional<T> parse_fn<T>::native(view s) {
   T x{};
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), x);
-  if (error != std::errc() || end != s.data() + s.size()) return std::nullopt;
-  return x;
+  if (end != s.data() + s.size()) return std::nullopt;
+  if (error == std::errc()) return x;
+  if constexpr (std::is_floating_point_v<T>)  // as files read it: too small is 0, too large is no number
+    if (error == std::errc::result_out_of_range && ir::underflows(s)) return s.starts_with('-') ? -T{0} : T{0};
+  return std::nullopt;
 }
 template struct parse_fn<signed char>;
 template struct parse_fn<unsigned char>;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/arrow_table.hpp"
 #include "ir/device_function.hpp"
 #include "planner/column_fold.hpp"
 #include "planner/expression_function.hpp"
@@ -45,11 +46,26 @@ bool owns_memory(const ir::type* t) {
   return std::any_of(t->field_list.begin(), t->field_list.end(), [](const ir::field& f) { return owns_memory(f.of); });
 }
 
+// The columns of a source that may come as codes of dictionaries; empty: none.
+std::vector<bool> fields_of_codes(const logical& source, const column_schema& schema) {
+  const data::arrow_table* const table = data::arrow_table::of(source);
+  if (!table) return {};
+  std::vector<bool> coded;
+  std::size_t field = 0;
+  for (const column_schema::column& c : schema.columns) {
+    while (source.row->field_list[field].offset != c.offset || source.row->field_list[field].of != c.type) ++field;
+    coded.push_back(table->has_dictionary(field));
+  }
+  return coded;
+}
+
 // What running the first stages of a branch over columns would be.
 class walk {
  public:
   explicit walk(const branch& b)
-      : branch_(&b), of_source_(source_schema(b)), now_(of_source_), costly_(is_columnar(b) || b.by_field || !row_of(b)->trivial) {}
+      : branch_(&b), of_source_(source_schema(b)), now_(of_source_), costly_(is_columnar(b) || b.by_field || !row_of(b)->trivial) {
+    if (b.source && !b.table) coded_ = fields_of_codes(*b.source, of_source_);
+  }
 
   bool prefilters() const {
     return std::all_of(branch_->prefilters.begin(), branch_->prefilters.end(), [&](const prefilter& f) {
@@ -78,8 +94,14 @@ class walk {
   bool join(const logical& join, bool left_built, const branch* build, const ir::type* build_row) {
     if (join.has_own_equality() || join.inputs.empty()) return false;
     column_schema built = build ? source_schema(*build) : column_schema::of_rows(build_row);
-    if (!evaluate(join.functions[left_built ? 1 : 0], now_) || !evaluate(join.functions[left_built ? 0 : 1], built)) return false;
-    if (join.join == join_kind::semi || join.join == join_kind::anti) return !left_built;
+    const auto key = evaluate(join.functions[left_built ? 1 : 0], now_);
+    if (!key || !evaluate(join.functions[left_built ? 0 : 1], built)) return false;
+    const auto part = part_of_column(key->expression.root, now_);
+    const bool by_code = part && !coded_.empty() && coded_[part->column];  // entries are looked up, not rows
+    if (join.join == join_kind::semi || join.join == join_kind::anti) {
+      pays_ = pays_ || (by_code && !left_built);
+      return !left_built;
+    }
     if (join.join != join_kind::inner && left_built) return false;
     column_schema probed = now_;
     if (join.join == join_kind::left || join.join == join_kind::full) built = built.of_optional(build_row);
@@ -87,7 +109,8 @@ class walk {
     const auto p = left_built ? project(join.functions[2], built, &probed) : project(join.functions[2], probed, &built);
     if (!p || !can_be_stored(join.row)) return false;
     const bool costly = costly_ || !build_row->trivial || (build && is_columnar(*build));
-    pays_ = pays_ || (costly && p->renames());
+    pays_ = pays_ || by_code || (costly && p->renames());
+    coded_.clear();
     costly_ = costly;
     now_ = p->schema();
     return true;
@@ -105,6 +128,7 @@ class walk {
         const auto p = project(f, now_);
         if (!p || !can_be_stored(n.row)) return i;
         now_ = p->schema();
+        coded_.clear();
       } else {
         return i;
       }
@@ -127,6 +151,7 @@ class walk {
 
   const branch* branch_;
   column_schema of_source_, now_;
+  std::vector<bool> coded_;  // columns of now_ that may come as codes; empty: none
   bool costly_;        // records of these rows would be put together out of columns, or copied with what they own
   bool pays_ = false;  // a join gives columns of both sides, which records would copy
 };
@@ -373,6 +398,28 @@ static std::size_t stages_without_code(const branch& b, std::size_t most) {
   return 0;
 }
 
+// The first stage, if it begins with a test of a column that comes as codes, and computes nothing: the test runs once for each entry of
+// the dictionary, where a compiled loop would read a string a row.
+static std::size_t stages_over_codes(const branch& b, std::size_t most) {
+  column_schema rows = source_schema(b);
+  const std::vector<bool> coded = b.source && !b.table ? fields_of_codes(*b.source, rows) : std::vector<bool>();
+  if (coded.empty() || !most || !b.prefilters.empty() || b.stages.front().what != stage::kind::rowwise) return 0;
+  if (b.stages.front().nodes.empty() || b.stages.front().nodes.front()->what != verb::where) return 0;
+  const std::vector<const logical*>& nodes = b.stages.front().nodes;
+  for (const logical* n : nodes) {
+    if (n == nodes.front()) {
+      std::vector<bool> read(rows.columns.size());
+      mark_read(evaluate(n->functions.front(), rows)->expression.root, rows, read);
+      if (std::ranges::count(read, true) != 1 || !coded[static_cast<std::size_t>(std::ranges::find(read, true) - read.begin())]) return 0;
+    } else if (n->what != verb::where) {
+      const auto p = project(n->functions.front(), rows);
+      if (std::ranges::any_of(p->parts, [](const projected_part& x) { return x.computed != nullptr; })) return 0;
+      rows = p->schema();
+    }
+  }
+  return 1;
+}
+
 std::unique_ptr<branch> over_columns(const branch& b) {
   if (!b.table && !b.source->view && b.source->what != verb::placeholder) return nullptr;
   const auto joins = [](const stage& s) { return s.what == stage::kind::probe || s.fold; };
@@ -425,7 +472,7 @@ void choose_columns(machine_graph& g, const column_options& options) {
                                                                   order_over_columns(reader, b, w, to_columns) ||
                                                                   joins_over_columns(reader, b, w));
     const bool all = taken || w.pays() || (options.to_columns && !reader && is_columnar(b));
-    mark(b, all ? n : w.prefilters() ? stages_without_code(b, n) : 0);
+    mark(b, all ? n : w.prefilters() ? std::max(stages_without_code(b, n), stages_over_codes(b, n)) : 0);
   });
   for (const auto& v : g.vertices)
     if (merges_states(*v)) v->group_function = v->inputs.front().table->group_function;

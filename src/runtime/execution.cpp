@@ -4,6 +4,7 @@
 #include "ir/running.hpp"
 #include "planner/interpretation.hpp"
 #include "planner/cluster_graph.hpp"
+#include "planner/column_forms.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
 #include "planner/rules/edges.hpp"
@@ -25,18 +26,31 @@ bool makes_whole_records(const planner::branch& b) {
   const planner::stage& first = b.stages.front();
   return first.how == planner::form::native && first.native && first.native->reads_columns() && planner::rules::only_filters(first);
 }
+// Do the CPU engine's batches alone take the source's columns (cpu_engine/coded_columns.hpp)? Others read values where they lie: compiled
+// loops, the build sides of joins, engines of their own, and processes and partitions, who get ranges of the columns.
+bool takes_codes(const planner::machine_graph& g, const planner::branch& b, const planner::vertex* reader, const run_context& context) {
+  if (context.verify || g.partitions > 1 || (!reader && (g.result_engine != "cpu" || (g.fold && g.fold->engine != "cpu")))) return false;
+  if (reader && (reader->engine != "cpu" || !reader->shares.empty())) return false;
+  if (planner::is_bare_source(b) && reader && (reader->in_place || &b != &reader->inputs.front())) return false;
+  const planner::stage* const first = b.prefilters.empty() && !b.stages.empty() ? &b.stages.front() : nullptr;
+  return !first || first->how != planner::form::native || !first->native || !first->native->reads_columns();
+}
 // Columns of Arrow data that engines do not read as they lie are converted before a run reads them.
 void prepare_arrow_columns(planner::machine_graph& g, const run_context& context) {
   const auto parallel = [&](std::size_t n, function_ref<void(std::size_t)> task) { context.scheduler.for_each(n, task, context.cancel); };
-  const auto prepare = [&](const planner::branch& b) {
-    if (!b.source || b.source->what != detail::verb::source_columns || !b.source->options) return;
+  const auto prepare = [&](const planner::branch& b, data::arrow_table::reads how) {
+    const data::arrow_table* const table = b.source ? data::arrow_table::of(*b.source) : nullptr;
+    if (!table) return;
     const bool whole = context.verify || (makes_whole_records(b) && !(&b == &g.result && b.stages.size() == 1 && g.terminal == "count"));
-    static_cast<const data::arrow_table*>(b.source->options.get())->prepare(whole ? std::vector<bool>{} : b.wanted, parallel);
+    table->prepare(whole ? std::vector<bool>{} : b.wanted, how, parallel);
   };
-  planner::rules::each_branch(g, [&](const planner::branch& b, planner::vertex*) { prepare(b); });
+  using reads = data::arrow_table::reads;
+  planner::rules::each_branch(g, [&](const planner::branch& b, const planner::vertex* reader) {
+    prepare(b, takes_codes(g, b, reader, context) ? reads::codes : reads::values);
+  });
   for (const auto& v : g.vertices) {
-    prepare(v->body_result);
-    prepare(v->test_result);
+    prepare(v->body_result, reads::values);
+    prepare(v->test_result, reads::values);
   }
 }
 

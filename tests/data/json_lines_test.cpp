@@ -103,6 +103,11 @@ TEST_F(json_lines_test, errors_name_line_field_and_fix) {
   EXPECT_NE(error<any_json>("{\"c\":\"ab\"}").find("a char is one letter"), std::string::npos);
   for (const char* number : {"01", "1.", ".5", "+1", "1e", "-", "nan", "0x10", "1e+", "--1"})
     EXPECT_NE(error<double>(number), "no error") << number;
+  // Too large is an error, and too close to zero is zero.
+  const std::string nines(400, '9'), zeros(400, '0');
+  for (const std::string& number : {nines, "-" + nines, nines + ".5", std::string("1e400")})
+    EXPECT_NE(error<double>(number).find("out of range of f64"), std::string::npos) << error<double>(number);
+  EXPECT_EQ(read<double>("0." + zeros + "7\n1e-400\n0." + zeros + "1e401\n"), (std::vector<double>{0, 0, 1}));
 }
 
 TEST_F(json_lines_test, keys_without_a_field_are_passed_over_or_refused) {

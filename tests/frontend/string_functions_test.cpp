@@ -1,4 +1,5 @@
 // The functions of query/strings.hpp on plain strings: what they answer on empty, long and broken ones.
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -122,6 +123,11 @@ TEST(string_functions, numbers_become_texts_and_back) {
   EXPECT_EQ(query::parse<double>("1e3"), 1000.0);
   EXPECT_EQ(query::parse<float>("0.5"), 0.5f);
   EXPECT_EQ(query::parse<double>("1e999"), std::nullopt);
+  EXPECT_EQ(query::parse<double>(std::string(400, '9')), std::nullopt);
+  // Too close to zero is zero, as in files and text conditions.
+  EXPECT_EQ(query::parse<double>("1e-400"), 0.0);
+  EXPECT_EQ(query::parse<float>("0." + std::string(400, '0') + "7"), 0.0f);
+  EXPECT_TRUE(std::signbit(query::parse<double>("-1e-400").value_or(1)));
   for (const char* no : {"", " 1", "1 ", "+1", "1x", "x", "0x10", "1,000"}) EXPECT_EQ(query::parse<int>(no), std::nullopt) << no;
   EXPECT_EQ(query::parse<int>("1\0"s), std::nullopt);
 }

@@ -53,7 +53,8 @@ TEST(standard_session_death, values_of_the_environment_that_make_no_sense_are_re
   refuses("QUERY_CHECKED", "maybe", "QUERY_CHECKED: expected 0 or 1: found 'maybe'");
   refuses("QUERY_TEMP", "/nowhere", "QUERY_TEMP: expected a folder: found '/nowhere'");
   refuses("QUERY_THREADS", "many", "QUERY_THREADS: expected a number");
-  for (const char* bytes : {"12Q", "512MX", "512MiBB", "512Mi", "MB", "-1", "-1M", "99999999T"}) refuses("QUERY_MEMORY_LIMIT", bytes, "QUERY_MEMORY_LIMIT: ");
+  for (const char* bytes : {"12Q", "512MX", "512MiBB", "512Mi", "MB", "-1", "-1M", "99999999T"})
+    refuses("QUERY_MEMORY_LIMIT", bytes, "QUERY_MEMORY_LIMIT: ");
 }
 
 TEST(standard_session_death, a_size_may_have_a_unit_in_any_usual_form) {

@@ -476,8 +476,14 @@ struct generate {
     if constexpr (called) {
       constexpr bool ok = ir::is_optional_v<std::invoke_result_t<F&>>;
       static_assert(ok, "query: generate: the function must give std::optional<Row>, empty at the end");
-      if constexpr (ok) return copied<std::invoke_result_t<F&>>();
-      else return false;
+      if constexpr (ok) {
+        using Row = typename std::invoke_result_t<F&>::value_type;
+        constexpr bool views = keeps_views<detail::stored_t<Row>>();
+        static_assert(!views, "query: generate: the rows hold containers or a std::variant of views (std::string_view, std::span), which "
+                              "would look at things that are gone. Give what owns its values: std::string, std::vector");
+        if constexpr (views) return false;
+        else return copied<std::invoke_result_t<F&>>();
+      } else return false;
     } else return false;
   }
 };

@@ -85,7 +85,9 @@ template <class R> inline constexpr bool decides = std::is_same_v<R, bool> || (s
 template <class V> struct without_null { using type = V; };
 template <class V> struct without_null<std::optional<V>> { using type = V; };
 template <class V> using without_null_t = typename without_null<V>::type;
-template <class V> inline constexpr bool is_number = std::is_arithmetic_v<without_null_t<V>>;
+// Not __int128, which GNU's C++ calls an integer: sums have 64 bits.
+template <class V> inline constexpr bool is_number =
+    std::is_arithmetic_v<without_null_t<V>> && !(std::is_integral_v<without_null_t<V>> && sizeof(without_null_t<V>) > 8);
 template <class V> inline constexpr bool is_number_array = false;
 template <class E, std::size_t N> inline constexpr bool is_number_array<std::array<E, N>> = std::is_arithmetic_v<E>;
 template <class V> concept less_than = requires(const V& a, const V& b) { { a < b } -> std::convertible_to<bool>; };
@@ -95,11 +97,15 @@ template <class X> inline constexpr bool is_query_v = requires(const X& x) { x.t
 template <class X> struct row_of { using type = after_error; };
 template <class X> requires is_query_v<X> struct row_of<X> { using type = typename X::row; };
 template <class X> using row_of_t = typename row_of<X>::type;
-// A state of integers would cut off the fraction of what it is given, row after row.
+// A state of integers would cut off the fraction of what it is given, row after row, and one of 32 bits the upper half of a sum that its
+// function makes with 64. (A sum of narrower ones is an int, whatever they are.)
+template <class S, class R> inline constexpr bool cuts_off =
+    std::is_integral_v<S> && !std::is_same_v<S, bool> &&
+    (std::is_floating_point_v<R> || (std::is_integral_v<R> && sizeof(R) > sizeof(int) && sizeof(R) > sizeof(S)));
 template <class S, class F, class... X> constexpr bool gives_state() {
   if constexpr (!can_take<F, X...>) return false;
   else if constexpr (!std::is_invocable_r_v<S, const F&, X...>) return false;
-  else return !std::is_integral_v<S> || !std::is_floating_point_v<std::remove_cvref_t<std::invoke_result_t<const F&, X...>>>;
+  else return !cuts_off<S, std::remove_cvref_t<std::invoke_result_t<const F&, X...>>>;
 }
 template <class S, class U, class Row> inline constexpr bool updates = gives_state<S, U, S, const Row&>();
 template <class S, class C> inline constexpr bool combines = gives_state<S, C, S, S>();

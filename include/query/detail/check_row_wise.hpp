@@ -29,7 +29,7 @@ struct select_many {
     else return many<F, Row>();
   }
   template <class F, class... Row> static constexpr bool many() {
-    if constexpr (!value<F, Row...>()) return false;
+    if constexpr (!given<F, Row...>()) return false;
     else {
       using R = std::remove_cvref_t<detail::given_by<F, Row...>>;
       static_assert(row_range<R>, "query: select_many: the function must give a range, such as a std::vector. "

@@ -16,6 +16,9 @@ namespace query::check {
 #define QUERY_DETAIL_IS_COPIED(verb)                                                                                                      \
   "query: " #verb ": the function holds what cannot be copied, such as a std::unique_ptr, and queries copy their functions. Capture a "   \
   "std::shared_ptr, or the rows by query::broadcast(rows)"
+#define QUERY_DETAIL_KEEPS_VIEWS(verb)                                                                                                    \
+  "query: " #verb ": the function gives a container, std::variant or range of views (std::string_view, std::span, references), which "     \
+  "would look at rows that are gone. Give what owns its values: std::string, std::vector"
 #define QUERY_DETAIL_HAVE_CALL(verb)                                                                                                      \
   template <class F, class... Row> static constexpr bool callable() {                                                                     \
     constexpr bool member = std::is_member_pointer_v<F>, named = std::is_convertible_v<const F&, std::string_view>;                       \
@@ -35,7 +38,7 @@ namespace query::check {
                                           "`auto t` or `const Row& t`");                                                                  \
     return can_call<F, Row...>;                                                                                                           \
   }                                                                                                                                       \
-  template <class F, class... Row> static constexpr bool value() {                                                                        \
+  template <class F, class... Row> static constexpr bool given() {                                                                        \
     if constexpr (!callable<F, Row...>() || gives_error<F, Row...>()) return false;                                                       \
     else {                                                                                                                                \
       static_assert(gives_value<F, Row...>(), "query: " #verb ": the function gives nothing. Return a value; for actions on rows "        \
@@ -43,6 +46,16 @@ namespace query::check {
       static_assert(std::is_copy_constructible_v<F>, QUERY_DETAIL_IS_COPIED(verb));                                                       \
       static_assert(!gives_pointer<F, Row...>(), QUERY_DETAIL_POINTS(verb));                                                              \
       return gives_value<F, Row...>() && std::is_copy_constructible_v<F> && !gives_pointer<F, Row...>();                                  \
+    }                                                                                                                                     \
+  }                                                                                                                                       \
+  /* Rows that pass through are the user's own. */                                                                                        \
+  template <class F, class... Row> static constexpr bool value() {                                                                        \
+    if constexpr (!given<F, Row...>()) return false;                                                                                      \
+    else {                                                                                                                                \
+      using R = detail::result_of<F, Row...>;                                                                                             \
+      constexpr bool views = !(std::is_same_v<R, Row> || ...) && keeps_views<R>();                                                        \
+      static_assert(!views, QUERY_DETAIL_KEEPS_VIEWS(verb));                                                                              \
+      return !views;                                                                                                                      \
     }                                                                                                                                     \
   }
 // Rows that a verb takes over, or that its function gives, are copied.
@@ -55,9 +68,7 @@ namespace query::check {
   /* T: what a function's result is stored as. Rows that pass through are the user's own. */                                              \
   template <class T, class... Row> static constexpr bool kept() {                                                                         \
     constexpr bool views = !(std::is_same_v<T, Row> || ...) && keeps_views<T>();                                                          \
-    static_assert(!views, "query: " #verb ": the function gives a container, std::variant or range of views (std::string_view, "          \
-                          "std::span, references), which would look at rows that are gone. Give what owns its values: std::string, "      \
-                          "std::vector");                                                                                                 \
+    static_assert(!views, QUERY_DETAIL_KEEPS_VIEWS(verb));                                                                                \
     if constexpr (views) return false;                                                                                                    \
     else return copied<T>();                                                                                                              \
   }
@@ -354,7 +365,10 @@ namespace query::check {
                             "call that they are made for. Keep the value; a state that begins empty is a std::optional<Row>");            \
     static_assert(copied, "query: " #verb ": the state cannot be copied, as a std::unique_ptr, and every part of the rows begins with a " \
                           "copy of the seed. Give a std::shared_ptr, or the value itself");                                               \
-    if constexpr (pointer || !copied) return false;                                                                                       \
+    constexpr bool views = !pointer && copied && !std::is_same_v<S, T> && keeps_views<detail::stored_t<S>>();                             \
+    static_assert(!views, "query: " #verb ": the state is a container or std::variant of views (std::string_view, std::span), which "     \
+                          "would look at rows that are gone. Let it own its values: std::map<std::string, int>");                         \
+    if constexpr (pointer || !copied || views) return false;                                                                              \
     else {                                                                                                                                \
       static_assert(updates<S, U, T> || fails_on<U, S, const T&>,                                                                         \
                     "query: " #verb ": update must take (state, row) and give the state's type, which is the seed's. Write the seed in "  \

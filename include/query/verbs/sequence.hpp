@@ -443,6 +443,8 @@ template <class Derived, class T> class sequence {
   template <class Check, class F, class G = void> auto applied(const F& f, bool all, call_site at, const gpu_form<G>* gpu = nullptr) const {
     if constexpr (!Check::template run<F, T>()) {
       return check::after_error{};
+    } else if constexpr (!Check::template kept<typename decltype(out_type<F>())::type, T>()) {
+      return check::after_error{};
     } else {
       using Out = typename decltype(out_type<F>())::type;
       auto node = new_node<Out>(detail::verb::apply, all ? "apply_all" : "apply", at, self());

@@ -30,6 +30,7 @@ template <class Derived, class T> class uncopied : public terminals<Derived, T> 
   QUERY_DETAIL_COPIES(default_if_empty) QUERY_DETAIL_COPIES(index) QUERY_DETAIL_COPIES(chunk) QUERY_DETAIL_COPIES(window)
   QUERY_DETAIL_COPIES(partitioned) QUERY_DETAIL_COPIES(hash_partitioned_by) QUERY_DETAIL_COPIES(range_partitioned_by)
   QUERY_DETAIL_COPIES(apply) QUERY_DETAIL_COPIES(apply_all) QUERY_DETAIL_COPIES(do_while) QUERY_DETAIL_COPIES(cached)
+  QUERY_DETAIL_COPIES(checkpoint)
   QUERY_DETAIL_COPIES(fork) QUERY_DETAIL_COPIES(to_vector) QUERY_DETAIL_COPIES(to_lookup) QUERY_DETAIL_COPIES(first)
   QUERY_DETAIL_COPIES(first_or_none) QUERY_DETAIL_COPIES(first_or_default) QUERY_DETAIL_COPIES(last) QUERY_DETAIL_COPIES(last_or_none)
   QUERY_DETAIL_COPIES(last_or_default) QUERY_DETAIL_COPIES(single) QUERY_DETAIL_COPIES(single_or_default) QUERY_DETAIL_COPIES(element_at)

@@ -181,11 +181,9 @@ void leader::send_plan(const there& t) {
   for (std::size_t s = 0; s < plan.sources.size(); ++s) {
     const sent_source& source = plan.sources[s];
     if (!is_read(source.node)) continue;
-    if (source.node->options)
-      static_cast<const data::arrow_table*>(source.node->options.get())
-          ->prepare(context.verify ? std::vector<bool>{} : source.wanted, [&](std::size_t n, function_ref<void(std::size_t)> task) {
-            context.scheduler.for_each(n, task, context.cancel);
-          });
+    if (const data::arrow_table* const arrow = data::arrow_table::of(*source.node))
+      arrow->prepare(context.verify ? std::vector<bool>{} : source.wanted, data::arrow_table::reads::values,
+                     [&](std::size_t n, function_ref<void(std::size_t)> task) { context.scheduler.for_each(n, task, context.cancel); });
     detail::row_block whole;
     source.node->view(source.node->source.get(), whole);
     const auto tables = parts_of(*source.node, runtime::even_end(whole.n, parts(), as.partition),
