@@ -368,7 +368,7 @@ template <class T, class... Order> class Window : public detail::window_aggregat
   template <class F, class D> agg::given<F, T> at_or(const F& f, std::int64_t i, const D& otherwise) const {
     using V = agg::given<F, T>;
     static_assert(!std::is_floating_point_v<D> || !std::is_integral_v<V>,
-                  "query: over: the value of lag and lead where there is no row has a fraction, and the others are integers. Give an integer");
+                  "query: over: the value of lag and lead where there is no row has a fraction, and the others are integers: give one");
     if constexpr (detail::may_not_fit<D, V>)
       if (!detail::fits<V>(otherwise))
         throw user_error("query: over: lag, lead: the value for where there is no row, " + std::to_string(otherwise) +

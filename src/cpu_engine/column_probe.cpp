@@ -161,6 +161,7 @@ class probe_step final : public column_join {
     const asof_options* const how = detail::asof_of(join);
     if (how) nearest_.emplace(*how, key_.type(), keys_.at(), key_.type()->size, build_.n, tasks_);
     else table_.emplace(key_.type(), keys_.at(), build_.n, join_options{}, tasks_.scheduler(), tasks_.pool(), tasks_.cancel());
+    if (table_) tasks_.context().has_perfect_hash(table_->direct_range());
     if (join_->functions.size() < 3) return;
     probed_ = keeps_right(join.join) ? schema.of_optional(join.functions[0].row) : schema;
     auto p = build_left_ ? planner::project(join_->functions[2], build_.schema, &probed_)

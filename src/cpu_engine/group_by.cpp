@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,7 +11,9 @@
 
 #include "cpu_engine/group_partitions.hpp"
 #include "cpu_engine/group_results.hpp"
+#include "cpu_engine/group_sample.hpp"
 #include "cpu_engine/partial_groups.hpp"
+#include "cpu_engine/perfect_hash_groups.hpp"
 #include "cpu_engine/pipeline.hpp"
 #include "ir/owning_states.hpp"
 
@@ -145,26 +146,15 @@ class group_sink final : public detail::batch_sink, public column_sink {
 
 // Whether the first part has few enough groups for tables of parts. Memory must not decide it: rows that its table had no room for
 // count, too.
-bool pre_aggregation_pays(const group_table* table, stored_group_rows* others) {
+bool pre_aggregation_pays(const group_table* table, stored_group_rows* others, std::size_t many) {
   std::size_t groups = table ? table->groups.size() : 0, rows = table ? table->rows_seen : 0;
   if (others) {
     const std::size_t stored = static_cast<std::size_t>(others->rows());
     rows += stored;
-    const std::size_t enough = std::max(many_groups, rows / rows_a_group_of_part) + 1;
+    const std::size_t enough = std::max(many, rows / rows_a_group_of_part) + 1;
     if (groups < enough && groups + stored >= enough) groups += others->count_new_groups(table, enough - groups);
   }
-  return groups <= many_groups || groups <= rows / rows_a_group_of_part;
-}
-
-// How many groups there are, if so many rows that were drawn from them have seen `seen`: n rows see d * (1 - exp(-n / d)) of d groups.
-double groups_of_all(double seen, double rows) {
-  if (seen < 0.5 * rows) return seen;
-  double low = seen, high = 1e12;
-  for (int i = 0; i < 60; ++i) {
-    const double d = std::sqrt(low * high);
-    (-d * std::expm1(-rows / d) < seen ? low : high) = d;
-  }
-  return low;
+  return groups <= many || groups <= rows / rows_a_group_of_part;
 }
 
 // Whether a partition has many more rows than groups, by the first of its parts: then it sends groups. Part by part, keys may hardly come
@@ -175,49 +165,46 @@ bool sends_few_groups(const group_table& first, std::size_t parts) {
   return groups * rows_a_group_of_part <= rows * static_cast<double>(parts);
 }
 
-// How many groups there will be, of a sample; 0: unknown. Looks at eight places of the source, as rows may lie in some order.
-class group_sample final : public column_sink {
- public:
-  group_sample(const detail::logical& n, const column_key& key, runtime::buffer_pool& pool)
-      : key_(key, pool), groups_(n.key, pool, equality_of(n.keys), grouper::keep::parts) {}
+// ---------------------------------------------------------------- keys that are numbers of groups
+std::size_t bytes_of_states(const planner::vertex& v) {
+  constexpr std::size_t bytes_a_call = 24;
+  return v.group_function ? bytes_a_call * std::max<std::size_t>(1, v.group_function->calls.size()) : v.node->aggregate.state_size;
+}
 
-  double estimate(pipeline& p) {
-    constexpr std::size_t places = 8, rows_a_place = 1 << 11;
-    const std::size_t n = static_cast<std::size_t>(*p.source_rows());
-    try {
-      for (std::size_t i = 0; i < places; ++i) {
-        // Somewhere in each eighth: at equal distances, rows with a period would all look alike.
-        const std::size_t within = static_cast<std::size_t>(detail::hash_word(i)) % (n / places - rows_a_place);
-        p.run_rows(n / places * i + within, rows_a_place, [&](const pipeline::part& part) { part.run_columns(*this); });
-      }
-    } catch (const cancelled&) {
-      throw;
-    } catch (const resource_error&) {
-      throw;
-    } catch (const std::exception&) {  // of a row that may not be the first to fail: the run itself says which
-      p.context().cancel.check();
-      return 0;
-    }
-    return groups_of_all(static_cast<double>(groups_.size()), static_cast<double>(rows_));
-  }
-  // The largest group's share of the rows that were looked at.
-  double largest() const {
-    return counts_.empty() ? 0 : static_cast<double>(*std::max_element(counts_.begin(), counts_.end())) / static_cast<double>(rows_);
-  }
-  void push(const column_batch& b) override {
-    groups_.find_or_insert(key_.run(b), 0, b.n, ids_);
-    counts_.resize(groups_.size());
-    for (std::size_t i = 0; i < b.n; ++i) ++counts_[ids_[i]];
-    rows_ += b.n;
-  }
+// Lanes of at least so many rows as the range has keys, but enough of them for 16 threads.
+std::size_t lanes_of(std::uint64_t rows, const key_range& range) {
+  return std::clamp<std::size_t>(static_cast<std::size_t>(rows / range.size), fewest_tables, most_tables);
+}
+
+// Memory does not decide what the result is: where it has no room, tables and files give the same groups in the same order.
+bool lanes_fit(std::size_t bytes, const logical& n, const runtime::run_context& context) {
+  constexpr std::size_t share = 4, share_of_rest = 2;
+  const runtime::buffer_pool& pool = context.pool;
+  if (!groups_may_leave_memory(n, context)) return true;
+  return bytes <= pool.limit() / share && bytes <= (pool.limit() - std::min(pool.used(), pool.limit())) / share_of_rest;
+}
+
+class lane_sink final : public detail::batch_sink, public column_sink {
+ public:
+  explicit lane_sink(perfect_hash_groups& lane) : lane_(&lane) {}
+  void push(const row_block& b) override { lane_->update(b.rows, b.n); }
+  void push(const column_batch& b) override { lane_->update(b); }
 
  private:
-  column_key::runner key_;
-  grouper groups_;
-  std::vector<std::uint32_t> counts_;  // rows, by group
-  std::uint32_t ids_[batch_rows];
-  std::size_t rows_ = 0;
+  perfect_hash_groups* lane_;
 };
+
+runtime::vertex_rows group_lanes(pipeline& p, const perfect_hash_groups::shared& of, const planner::vertex& v) {
+  p.context().has_perfect_hash(of.range.size);
+  std::vector<std::unique_ptr<perfect_hash_groups>> lanes(*p.parts());
+  p.run_all([&](const pipeline::part& part) {
+    lanes[part.index] = std::make_unique<perfect_hash_groups>(of);
+    lane_sink sink(*lanes[part.index]);
+    if (of.columns) part.run_columns(sink);
+    else part.run(sink);
+  });
+  return merged_lanes(v, std::move(lanes), of, p.sources(), p.context());
+}
 
 }  // namespace
 
@@ -279,16 +266,26 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     });
     return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs), keeper.store()));
   };
-  const bool sampled = columns && p.source_rows().value_or(0) > part_rows * 8;
+  const bool may_be_perfect = may_have_perfect_hash(v, context);
+  const bool sampled = (columns || (may_be_perfect && !p.made_as_read())) && p.source_rows().value_or(0) > group_sample::least_rows;
+  std::optional<key_range> range;
   if (sampled) {
-    group_sample sample(n, *key_columns, context.pool);
-    const double rows = static_cast<double>(*p.source_rows()), groups = sample.estimate(p);
-    if (sends && groups > many_groups && groups * rows_a_group_of_part > rows) return one_by_one({});
-    const apart_beyond apart = put_apart_beyond(v);
-    if (groups > apart.groups && groups * (sample.largest() > largest_share ? rows_of_uneven_groups : apart.rows_a_group) > rows)
-      return put_apart({}, nullptr, std::min(groups, rows));
-    const double tables = rows / (rows_a_table_group * std::max(groups, 1.0));
-    p.limit_parts(std::clamp(static_cast<std::size_t>(std::min<double>(tables, most_tables)), fewest_tables, most_tables));
+    group_sample sample(n, key, by_columns, context.pool);
+    const double rows = static_cast<double>(*p.source_rows()), groups = sample.look(p) ? sample.groups() : 0;
+    const std::size_t state_bytes = bytes_of_states(v);
+    if (groups && may_be_perfect) range = sample.range(state_bytes);
+    if (range) {
+      p.limit_parts(lanes_of(*p.source_rows(), *range));
+      if (lanes_fit(*p.parts() * perfect_hash_groups::bytes(*range, state_bytes), n, context))
+        return group_lanes(p, {&n, &program, &key, by_columns, &context.pool, *range}, v);
+    } else if (columns) {
+      if (sends && groups > many_groups && groups * rows_a_group_of_part > rows) return one_by_one({});
+      const apart_beyond apart = put_apart_beyond(v);
+      if (groups > apart.groups && groups * (sample.largest() > largest_share ? rows_of_uneven_groups : apart.rows_a_group) > rows)
+        return put_apart({}, nullptr, std::min(groups, rows));
+      const double tables = rows / (rows_a_table_group * std::max(groups, 1.0));
+      p.limit_parts(std::clamp(static_cast<std::size_t>(std::min<double>(tables, most_tables)), fewest_tables, most_tables));
+    }
   }
   std::vector<std::unique_ptr<group_table>> tables(p.parts() ? std::max<std::size_t>(1, *p.parts()) : most_tables);
   rows_beyond_memory beyond(v, p, tables.size(), key, by_columns);
@@ -309,22 +306,24 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   };
   // Rows that tables had no room for; the result is in the order that it has where they have.
   const auto all_by_part = [&](std::vector<part_groups> known) {
-    group_input input{.tables = std::move(known), .rows = std::move(beyond).take(), .by_part = true, .tight = true};
-    if (p.parts().value_or(1) > 1) {
+    group_input input{.tables = std::move(known), .rows = std::move(beyond).take(), .by_part = true, .tight = true, .range = range};
+    if (p.parts().value_or(1) > 1 && !range) {
       input.order_bits = bits_of_merges;
       input.few = merged_at_once;
     }
     return partitioned(std::move(input));
   };
-  // The first part tells whether tables a part pay.
-  if (!sampled && p.run_some(1, run) && p.source_rows() && tables.size() > 1 &&
-      !pre_aggregation_pays(tables[0].get(), beyond.begun() ? &beyond.rows() : nullptr)) {
+  // The first part tells whether tables a part pay: by half of its rows, where rows are wide and parts shorter.
+  const std::size_t many = p.source_rows().value_or(0) < part_rows ? many_groups : std::min(many_groups, p.rows_a_part() / 2);
+  if (!(sampled && columns) && !range && p.run_some(1, run) && p.source_rows() && tables.size() > 1 &&
+      !pre_aggregation_pays(tables[0].get(), beyond.begun() ? &beyond.rows() : nullptr, many)) {
     if (sends && !beyond.begun() && !sends_few_groups(*tables[0], p.parts().value_or(1))) return one_by_one(tables_by_part(0));
     return put_apart(tables_by_part(0), std::move(beyond).take(), 0);
   }
   if (p.source_rows()) {
     p.run_all(run);
     if (beyond.begun()) return all_by_part(tables_by_part(0));
+    if (range) return partitioned({.tables = tables_by_part(0), .rows = nullptr, .tight = true, .range = range});
     std::size_t groups = 0;
     for (const auto& t : tables) groups += t ? t->groups.size() : 0;
     if (tables.size() > 1 && groups > merged_at_once)

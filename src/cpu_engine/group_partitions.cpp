@@ -69,7 +69,8 @@ class grouped_partitions {
   bool tight() const { return input_.tight; }
   group_places places() const {
     const unsigned order_bits = v_->ordered ? 0 : input_.order_bits;
-    return {partitions(), order_bits, bits_ - order_bits, end_, input_.few};
+    const std::uint64_t before = input_.range ? input_.range->size : 0;
+    return {partitions(), order_bits, bits_ - order_bits, before + end_, input_.few};
   }
   void let_go() {  // of rows and tables
     input_.rows.reset();
@@ -99,6 +100,7 @@ class grouped_partitions {
       const double part = (static_cast<double>(range.to - range.from) + 1) / hashes;
       const double all = static_cast<double>(table->groups.size()) +
                          static_cast<double>(fed * bytes_a_row(*v_) + table->heap_bytes()) / static_cast<double>(bytes_a_group(*v_->node));
+      if (input_.range) place_by_key(*table, opened);
       if (table->groups.size()) take(std::move(table), std::move(opened));
       if (range.to == every_hash) break;
       share = 0.7 * most_groups_ * part / std::max(1.0, all);
@@ -120,6 +122,13 @@ class grouped_partitions {
       if (p + 1 == partitions()) rows = input_.rows->rows();
     }
     return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(rows, 1));
+  }
+  void place_by_key(const group_table& table, std::vector<std::uint64_t>& opened) const {
+    const key_part keys = table.groups.stored().front();
+    for (std::size_t g = 0; g < opened.size(); ++g) {
+      const std::uint64_t place = input_.range->place_at(keys, g);
+      opened[g] = place < input_.range->size ? place : input_.range->size + opened[g];
+    }
   }
   // Where groups and rows stand: a part's groups are before those of its rows that went to no table.
   void number() {

@@ -4,7 +4,10 @@
 // files where it may be too large. (Kuiper, Boncz, Mühleisen, Robust External Hash Aggregation, ICDE 2024.)
 #pragma once
 
+#include <optional>
+
 #include "cpu_engine/group_table.hpp"
+#include "cpu_engine/key_range.hpp"
 #include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/stored_group_rows.hpp"
 #include "planner/machine_graph.hpp"
@@ -29,6 +32,8 @@ struct group_input {
   std::uint64_t few = 0;
   bool tight = false;  // memory may have no room for partitions and results; rows are numbered then
   double groups = 0;   // about so many in all; 0: nobody knows
+  // If tight: the result is in the order of places in this range, then come keys outside in the order of their first appearance.
+  std::optional<key_range> range = {};
 };
 
 // sources: what keys may lie in.

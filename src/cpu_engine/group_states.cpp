@@ -65,7 +65,11 @@ class compiled_states final : public group_states {
   void merge(const std::uint32_t* groups, group_states& from, const state_numbers& of) override {
     auto& o = static_cast<compiled_states&>(from);
     if (!of.chosen) return calls_->merge(self_.get(), memory_.data(), groups, o.at(of.first), of.n);
-    for (std::size_t i = 0; i < of.n; ++i) calls_->merge(self_.get(), memory_.data(), groups ? groups + i : nullptr, o.at(of[i]), 1);
+    // States that lie side by side at once.
+    for (std::size_t i = 0, end = 0; i < of.n; i = end) {
+      for (end = i + 1; end < of.n && of[end] == of[end - 1] + 1;) ++end;
+      calls_->merge(self_.get(), memory_.data(), groups ? groups + i : nullptr, o.at(of[i]), end - i);
+    }
   }
   void finish(const void* keys, std::size_t first, std::size_t n, void* out) override {
     calls_->finish(self_.get(), keys, at(first), n, out);

@@ -127,6 +127,14 @@ class group_table {
     states_->grow_to(groups.size());
     states_->merge(ids_, from, {first, n});
   }
+  // Groups without rows for keys that the table does not have, side by side.
+  void open(const void* keys, std::size_t n) {
+    for (std::size_t from = 0; from < n; from += batch_rows)
+      groups.find_or_insert(static_cast<const std::byte*>(keys) + from * node_->key->size, std::min(batch_rows, n - from), ids_);
+    states_->grow_to(groups.size());
+  }
+  // States of these numbers join the groups numbers[i].
+  void merge_numbered(const std::uint32_t* numbers, group_states& from, const state_numbers& of) { states_->merge(numbers, from, of); }
   // The table can then only be destroyed.
   std::unique_ptr<group_states> take_states() { return std::move(states_); }
   // Hashes of the keys of at most batch_rows groups of another table.

@@ -17,14 +17,15 @@ using detail::batch_sink;
 using detail::join_kind;
 using detail::row_block;
 
-hashed_rows::hashed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, bool may_be_direct,
+keyed_rows::keyed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, bool may_be_direct,
                          detail::table rows, const vertex_tasks& tasks)
     : rows_(std::move(rows)) {
   const bool try_direct = may_be_direct && !custom.equal;
   keys_.emplace(key, interpreted, rows_, tasks, try_direct ? key_column::layout::any : key_column::layout::adjacent);
   if (try_direct) {
-    direct_ = direct_rows::make(*keys_, rows_, tasks);
+    direct_ = perfect_hash_join::make(*keys_, rows_, tasks);
     if (direct_) {
+      tasks.context().has_perfect_hash(direct_->range());
       keys_.reset();
       return;
     }
@@ -34,9 +35,10 @@ hashed_rows::hashed_rows(const detail::user_function& key, const detail::key_cal
   join_options options;
   options.custom = equality_of(custom);
   table_ = std::make_unique<join_table>(keys_->type(), keys_->base(), rows_.n, options, tasks.scheduler(), tasks.pool(), tasks.cancel());
+  tasks.context().has_perfect_hash(table_->direct_range());
 }
 
-hashed_rows::hashed_rows(const detail::user_function& key, const asof_options& how, bool interpreted, detail::table rows,
+keyed_rows::keyed_rows(const detail::user_function& key, const asof_options& how, bool interpreted, detail::table rows,
                          const vertex_tasks& tasks)
     : rows_(std::move(rows)) {
   keys_.emplace(key, interpreted, rows_, tasks, key_column::layout::any);
@@ -47,8 +49,8 @@ struct join_probe::prepared {
   prepared(const detail::logical& j, detail::table rows, bool left, bool interpreted, const vertex_tasks& tasks)
       : join(j),
         build_left(left),
-        build(detail::asof_of(j) ? hashed_rows(j.functions[1], *detail::asof_of(j), interpreted, std::move(rows), tasks)
-                     : hashed_rows(j.functions[left ? 0 : 1], j.keys, interpreted, !marks(), std::move(rows), tasks)),
+        build(detail::asof_of(j) ? keyed_rows(j.functions[1], *detail::asof_of(j), interpreted, std::move(rows), tasks)
+                     : keyed_rows(j.functions[left ? 0 : 1], j.keys, interpreted, !marks(), std::move(rows), tasks)),
         key(j.functions[left ? 1 : 0], interpreted, false),
         key_type(j.functions[left ? 1 : 0].result),
         probe_type(j.functions[left ? 1 : 0].row),
@@ -60,7 +62,7 @@ struct join_probe::prepared {
 
   const detail::logical& join;
   bool build_left;
-  hashed_rows build;
+  keyed_rows build;
   function_calls key;
   const ir::type *key_type, *probe_type;
   std::optional<std::size_t> key_part;  // where in a streamed row its key lies, if it does
@@ -83,7 +85,7 @@ class batch_keys {
              std::optional<std::size_t> part, runtime::buffer_pool& pool)
       : join_(&join), calls_(&f), row_(row), part_(part), keys_(key, pool) {}
   // At any distance from each other.
-  direct_rows::probe strided(const std::byte* rows, std::size_t n) {
+  perfect_hash_join::probe strided(const std::byte* rows, std::size_t n) {
     if (part_) return {rows + *part_, row_->size, n};
     return {static_cast<const std::byte*>(adjacent(rows, n)), keys_.type()->size, n};
   }
@@ -136,7 +138,7 @@ class join_probe::pair_runner final : public stage_runner {
     const bool alone = p_->alone() == join_table::unmatched::keep;
     if (nearest_) return n;
     std::uint64_t pairs = 0;
-    if (const direct_rows* direct = p_->build.direct()) {
+    if (const perfect_hash_join* direct = p_->build.direct()) {
       if (alone) return n;
       std::uint8_t found[batch_rows];
       direct->contains(keys_.strided(rows, n), found);
@@ -153,7 +155,7 @@ class join_probe::pair_runner final : public stage_runner {
     else if (p_->build.direct()) probe_direct(*p_->build.direct(), rows, n);
     else probe_table(rows, n);
   }
-  void probe_direct(const direct_rows& build, const std::byte* rows, std::size_t n) {
+  void probe_direct(const perfect_hash_join& build, const std::byte* rows, std::size_t n) {
     const std::size_t size = p_->probe_type->size;
     std::uint32_t numbers[batch_rows];
     if (p_->alone() == join_table::unmatched::keep) {
@@ -238,7 +240,7 @@ class join_probe::test_runner final : public stage_runner {
     for (std::size_t from = 0; from < b.n; from += batch_rows) {
       const std::size_t n = std::min(batch_rows, b.n - from);
       std::byte* rows = static_cast<std::byte*>(b.rows) + from * t->size;
-      if (const direct_rows* direct = p_->build.direct()) direct->contains(keys_.strided(rows, n), found_);
+      if (const perfect_hash_join* direct = p_->build.direct()) direct->contains(keys_.strided(rows, n), found_);
       else p_->build.table().contains(keys_.adjacent(rows, n), n, found_);
       if (t->trivial && t->size <= 256) compact(rows, n, wanted);
       else push_runs(rows, n, wanted, b.owned);

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "cpu_engine/asof_table.hpp"
-#include "cpu_engine/direct_rows.hpp"
+#include "cpu_engine/perfect_hash_join.hpp"
 #include "cpu_engine/join_table.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/pair_calls.hpp"
@@ -21,25 +21,25 @@
 namespace query::cpu {
 
 // The rows of one side with a hash table over their keys; or, if the caller can use that, placed by their keys.
-class hashed_rows {
+class keyed_rows {
  public:
-  hashed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, bool may_be_direct, detail::table rows,
+  keyed_rows(const detail::user_function& key, const detail::key_calls& custom, bool interpreted, bool may_be_direct, detail::table rows,
               const vertex_tasks& tasks);
   // Of an asof_join.
-  hashed_rows(const detail::user_function& key, const asof_options& how, bool interpreted, detail::table rows, const vertex_tasks& tasks);
+  keyed_rows(const detail::user_function& key, const asof_options& how, bool interpreted, detail::table rows, const vertex_tasks& tasks);
 
   const detail::table& rows() const { return rows_; }
   const void* row(std::uint64_t i) const { return i == join_table::no_row ? nullptr : row_at(rows_, static_cast<std::size_t>(i)); }
   // Are rows so many that each access is a cache miss?
   bool prefetch() const { return rows_.n * rows_.type->size > (std::size_t{1} << 18); }
   join_table& table() const { return *table_; }                // not if there are
-  const direct_rows* direct() const { return direct_.get(); }  // direct rows,
+  const perfect_hash_join* direct() const { return direct_.get(); }  // direct rows,
   const asof_table* nearest() const { return nearest_.get(); } // or rows in the order of their times
 
  private:
   detail::table rows_;
   std::optional<key_column> keys_;
-  std::unique_ptr<direct_rows> direct_;
+  std::unique_ptr<perfect_hash_join> direct_;
   std::unique_ptr<asof_table> nearest_;
   std::unique_ptr<join_table> table_;
 };

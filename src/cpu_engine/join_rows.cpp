@@ -29,7 +29,7 @@ constexpr std::uint64_t most_matches = 1 << 16, most_match_bytes = std::uint64_t
 
 class group_join_sink final : public detail::batch_sink {
  public:
-  group_join_sink(const detail::logical& join, const hashed_rows& build, const function_calls& key, const pair_calls& result,
+  group_join_sink(const detail::logical& join, const keyed_rows& build, const function_calls& key, const pair_calls& result,
                   rows_buffer& to, runtime::buffer_pool& pool)
       : join_(&join),
         build_(&build),
@@ -77,7 +77,7 @@ class group_join_sink final : public detail::batch_sink {
   }
 
   const detail::logical* join_;
-  const hashed_rows* build_;
+  const keyed_rows* build_;
   const function_calls* key_;
   std::uint64_t most_matches_;
   rows_buffer keys_;
@@ -102,7 +102,7 @@ runtime::vertex_rows group_join_rows(const planner::vertex& v, const vertex_task
     throw detail::unplaced_error("rows of the right side must be default constructible and assignable: " +
                                  std::string(list->element->name));
   return join_as_memory_allows(v, tasks.context(), [&](const detail::table& rows) {
-    const hashed_rows build(join.functions[1], join.keys, v.interpreted, false, rows, tasks);
+    const keyed_rows build(join.functions[1], join.keys, v.interpreted, false, rows, tasks);
     const function_calls key(join.functions[0], v.interpreted, false);
     const pair_calls result(join.functions[2], join.functions[0].row, list, v.interpreted, tasks.pool());
     pipeline left(v.inputs[0], v.captures, tasks.context(), false, true);

@@ -141,6 +141,7 @@ class join_table {
 
   std::size_t rows() const { return rows_; }            // of the build side, those with null keys included
   std::size_t distinct_keys() const { return distinct_; }
+  std::uint64_t direct_range() const { return range_; }  // of integers that need no hash, as their range is small; 0: they do
   bool unique_keys() const { return distinct_ == inserted_; }
 
  private:

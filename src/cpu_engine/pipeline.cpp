@@ -1,6 +1,7 @@
 #include "cpu_engine/pipeline.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <query/cpu/segment_form.hpp>
@@ -82,6 +83,7 @@ pipeline::pipeline(const planner::branch& all, const std::vector<planner::bindin
     owner_ = b.source->source;
     source_row_ = b.source->row;
   }
+  if (!stream_ && !pass_) rows_a_part_ = rows_a_part_of(whole_.n, source_row_->size);
   if (!b.stages.empty() && b.stages.front().fold) {
     add_step(make_column_fold(b), b.stages.front().out);
     return;
@@ -192,6 +194,12 @@ std::optional<detail::table> pipeline::as_table() const {
   return t;
 }
 
+std::size_t rows_a_part_of(std::size_t rows, std::size_t row_bytes) {
+  constexpr std::size_t wide = 64, enough_parts = 64, least_rows = 1 << 11;
+  if (row_bytes < wide) return part_rows;
+  return std::clamp(std::bit_ceil(rows / enough_parts), least_rows, part_rows);
+}
+
 std::optional<std::size_t> pipeline::parts() const {
   if (stream_) return std::nullopt;
   return (whole_.n + rows_a_part_ - 1) / rows_a_part_;
@@ -199,8 +207,8 @@ std::optional<std::size_t> pipeline::parts() const {
 
 void pipeline::limit_parts(std::size_t most) {
   if (stream_) return;
-  const std::size_t parts_now = (whole_.n + part_rows - 1) / part_rows;
-  if (parts_now > most) rows_a_part_ = (parts_now + most - 1) / most * part_rows;
+  const std::size_t least = std::min(rows_a_part_, part_rows), parts_now = (whole_.n + least - 1) / least;
+  if (parts_now > most) rows_a_part_ = (parts_now + most - 1) / most * least;
 }
 
 bool pipeline::shorten_parts(std::size_t part, std::size_t rows) {

@@ -1,7 +1,7 @@
 // Runs one branch of the machine graph: morsels of its source through its row-wise stages into a sink.
 //
-// A source is cut into parts of fixed size (64 Ki rows), whatever the number of threads: partial results are combined in the
-// order of the parts, so answers do not depend on the threads. Morsel-driven scheduling: Leis et al., SIGMOD 2014.
+// A source is cut into parts of fixed size (64 Ki rows, or fewer of few wide ones), whatever the number of threads: partial results are
+// combined in the order of the parts, so answers do not depend on the threads. Morsel-driven scheduling: Leis et al., SIGMOD 2014.
 //
 //   pipeline p(branch, captures, context);
 //   p.run_all([&](const pipeline::part& part) { part.run(sinks[part.index]); });
@@ -22,6 +22,9 @@
 namespace query::cpu {
 
 inline constexpr std::size_t part_rows = 1 << 16;
+// Of a source with so many rows of so many bytes. A row of a hundred numbers is more work than one of two: of few such rows, parts
+// are short enough that all threads get some.
+std::size_t rows_a_part_of(std::size_t rows, std::size_t row_bytes);
 
 // A stage at work in one task: takes batches, gives batches.
 class stage_runner : public detail::batch_sink {
@@ -102,7 +105,7 @@ class pipeline {
   void run_all(function_ref<void(const part&)> body);
   // The number of parts of run_all, if the source's length is known.
   std::optional<std::size_t> parts() const;
-  // Makes parts larger, for operators that need a table for each part: at most `most` parts, of at least part_rows rows.
+  // Makes parts larger, for operators that need a table for each part: at most `most` parts.
   void limit_parts(std::size_t most);
   std::size_t rows_a_part() const { return rows_a_part_; }
   // Gives parts from number `part` on only `rows` rows, a power of two; of these, parts that had run will run again. Returns false if

@@ -148,6 +148,10 @@ struct run_context {
 
   std::shared_ptr<profiled_run> profile{};  // what the run does is counted there; null: nobody counts
   // Rows of its inputs that the vertex which runs now has read.
+  // The vertex at work finds so many integer keys by their values, without hashing; 0: it hashes.
+  void has_perfect_hash(std::uint64_t keys) const {
+    if (profiled_vertex* r = keys && profile ? profile->now() : nullptr) r->perfect.store(keys, std::memory_order_relaxed);
+  }
   void rows_read(std::uint64_t n) const {
     if (profiled_vertex* r = profile && !shared ? profile->now() : nullptr) r->add_rows_in(n);
   }

@@ -119,7 +119,8 @@ profiled_run::scope::scope(profiled_run* run, int number) : run_(run && number >
 void profiled_run::clear() {
   for (int i = 0; i <= vertices_; ++i) {
     profiled_vertex& r = records_[i];
-    for (auto* n : {&r.rows_in, &r.rows_out, &r.bytes_out, &r.morsels, &r.spilled, &r.rounds, &r.ticks, &r.busy, &r.peak}) *n = 0;
+    for (auto* n : {&r.rows_in, &r.rows_out, &r.bytes_out, &r.morsels, &r.spilled, &r.rounds, &r.ticks, &r.busy, &r.peak, &r.perfect})
+      *n = 0;
     r.ran = false;
   }
 }
@@ -201,6 +202,7 @@ std::string profiled_run::text_of(int number) const {
     text += ", " + std::to_string(v.threads) + (v.threads == 1 ? " thread busy " : " threads busy ") + share + ", " +
             readable_count(v.morsels) + (v.morsels == 1 ? " morsel" : " morsels");
   }
+  if (const std::uint64_t keys = value(r.perfect)) text += ", perfect hash table of " + readable_count(keys) + " keys";
   if (v.peak_bytes) text += ", peak " + readable_bytes(v.peak_bytes);
   if (v.spilled_bytes) text += ", " + readable_bytes(v.spilled_bytes) + " written to temporary files";
   return text;

@@ -33,6 +33,7 @@ struct profiled_vertex {
   std::atomic<std::uint64_t> rows_in{0}, rows_out{0}, bytes_out{0}, morsels{0}, spilled{0}, rounds{0};
   std::atomic<std::uint64_t> ticks{0}, busy{0};  // of the clock; of all threads inside tasks
   std::atomic<std::uint64_t> peak{0};            // bytes of the session
+  std::atomic<std::uint64_t> perfect{0};         // keys in the range of a perfect hash table, if that was what the vertex made
   std::atomic<bool> ran{false};
   bool reads_source = false;
   // Of its name, which is made when somebody asks for it.

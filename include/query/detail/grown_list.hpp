@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <utility>

@@ -105,7 +105,7 @@ struct narrowing_of {
   std::string part;  // "Total.amount"
   const ir::type* to = nullptr;
   std::size_t field = 0;
-  std::unique_ptr<const code> record;  // gives the record as it would be if numbers wrapped, for messages; null: it has no expression
+  std::shared_ptr<const code> record;  // gives the record as it would be if numbers wrapped, for messages; null: it has no expression
 };
 
 struct row_slot {

@@ -13,6 +13,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <cpu_engine/interpreter/code.hpp>
@@ -110,6 +111,7 @@ class compiler {
 
   // lower_call.cpp
   value lower_call(const ir::node* n);
+  void find_narrowed();
   std::uint32_t narrowing_of_call(const ir::node* n, std::string_view part);
   value call_text(const ir::node* n, const text_function& f);
   value call_array(const ir::node* n);
@@ -133,6 +135,9 @@ class compiler {
   const ir::node *root_, *whole_;
   bool wraps_;
   std::unordered_map<const ir::node*, facts> facts_;
+  std::unordered_map<const ir::node*, std::pair<const ir::node*, std::size_t>> narrowed_;  // calls: the record that each is of, the field
+  std::unordered_map<const ir::node*, std::shared_ptr<const code>> records_;               // of narrowings: one for a record
+  bool narrowed_known_ = false;
   std::deque<context> contexts_;
   std::vector<draft> drafts_;
   std::deque<std::unique_ptr<node_code>> anonymous_;

@@ -1,6 +1,7 @@
 // Functions by name: numbers, strings, small arrays.
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <cpu_engine/interpreter/compiler.hpp>
 #include <cpu_engine/interpreter/instructions.hpp>
@@ -34,29 +35,37 @@ std::optional<std::size_t> field_of(const node* made, std::string_view part) {
   return std::nullopt;
 }
 
-bool reads(const node* root, const node* x) {
-  bool found = false;
-  ir::each_node(root, [&](const node* n) { found = found || n == x; });
-  return found;
-}
-
 }  // namespace
+
+// Walked once for all narrowed numbers: an array of a record may have a thousand.
+void compiler::find_narrowed() {
+  if (std::exchange(narrowed_known_, true)) return;
+  ir::each_node(whole_, [&](const node* made) {
+    if (made->what != op::make || made->type->k != kind::record) return;
+    for (std::size_t f = 0; f < made->kids.size(); ++f)
+      ir::each_node(made->kids[f], [&](const node* n) {
+        if (const auto part = ir::narrowed_part(n); part && field_of(made, *part) == f) narrowed_.try_emplace(n, made, f);
+      });
+  });
+}
 
 // Where the record has no expression of its own, as an element's in a nested computation, messages go without it.
 std::uint32_t compiler::narrowing_of_call(const node* n, std::string_view part) {
+  find_narrowed();
   narrowing_of& x = code_->narrowings.emplace_back();
   x.part = part;
   x.to = n->type;
-  ir::each_node(whole_, [&](const node* made) {
-    if (x.record) return;
-    const auto field = field_of(made, part);
-    if (!field || !reads(made->kids[*field], n)) return;
-    x.field = *field;
-    try {
-      x.record = compiler(made, made, true).finish();
-    } catch (const query::error&) {
-    }
-  });
+  const auto found = narrowed_.find(n);
+  if (found != narrowed_.end()) {
+    const auto [made, field] = found->second;
+    x.field = field;
+    const auto [known, is_new] = records_.try_emplace(made);
+    if (is_new) try {
+        known->second = compiler(made, made, true).finish();
+      } catch (const query::error&) {
+      }
+    x.record = known->second;
+  }
   return static_cast<std::uint32_t>(code_->narrowings.size() - 1);
 }
 

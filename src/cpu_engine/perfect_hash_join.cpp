@@ -1,4 +1,4 @@
-#include "cpu_engine/direct_rows.hpp"
+#include "cpu_engine/perfect_hash_join.hpp"
 
 #include <cstring>
 #include <limits>
@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t largest_row = 128;  // bytes
 constexpr std::uint64_t most_places_a_row = 4;
+constexpr std::size_t share_of_rest = 4;  // of the memory that the session has left
 
 template <class Key> Key load(const std::byte* at) {
   Key k;
@@ -19,11 +20,11 @@ template <class Key> Key load(const std::byte* at) {
 }  // namespace
 
 // Differences of keys are taken in 64 bits and wrap, whatever the sign.
-template <class Key> std::uint64_t direct_rows::place(const std::byte* key) const {
+template <class Key> std::uint64_t perfect_hash_join::place(const std::byte* key) const {
   return static_cast<std::uint64_t>(load<Key>(key)) - low_;
 }
 
-template <class Key> bool direct_rows::fill(const key_column& keys, const detail::table& rows, const vertex_tasks& tasks) {
+template <class Key> bool perfect_hash_join::fill(const key_column& keys, const detail::table& rows, const vertex_tasks& tasks) {
   struct ends {
     Key low = std::numeric_limits<Key>::max(), high = std::numeric_limits<Key>::min();
   };
@@ -46,6 +47,8 @@ template <class Key> bool direct_rows::fill(const key_column& keys, const detail
   const std::uint64_t above = static_cast<std::uint64_t>(all.high) - low_;
   if (above >= most_places_a_row * rows.n + 1024) return false;
   range_ = above + 1;
+  const std::size_t limit = tasks.pool().limit();
+  if (limit && range_ > (limit - std::min(tasks.pool().used(), limit)) / share_of_rest / size_) return false;
   const std::size_t words = static_cast<std::size_t>(range_ / 64 + 1);
   present_ = std::make_unique<std::atomic<std::uint64_t>[]>(words);
   memory_ = tasks.pool().allocate(runtime::buffer_pool::checked_bytes(static_cast<std::size_t>(range_), size_));
@@ -60,15 +63,15 @@ template <class Key> bool direct_rows::fill(const key_column& keys, const detail
     }
   });
   if (!unique) return false;
-  matches_ = matches_of<Key>;
+  matches_ = rows.n == range_ ? matches_of<Key, true> : matches_of<Key, false>;
   find_ = find_of<Key>;
   contains_ = contains_of<Key>;
   return true;
 }
 
-std::unique_ptr<direct_rows> direct_rows::make(const key_column& keys, const detail::table& rows, const vertex_tasks& tasks) {
+std::unique_ptr<perfect_hash_join> perfect_hash_join::make(const key_column& keys, const detail::table& rows, const vertex_tasks& tasks) {
   if (!ir::is_integer(keys.type()->k) || !rows.type->trivial || rows.type->size > largest_row || rows.n == 0) return nullptr;
-  std::unique_ptr<direct_rows> d(new direct_rows);  // the constructor is private
+  std::unique_ptr<perfect_hash_join> d(new perfect_hash_join);  // the constructor is private
   d->size_ = rows.type->size;
   bool filled = false;
   switch (keys.type()->k) {
@@ -87,7 +90,9 @@ std::unique_ptr<direct_rows> direct_rows::make(const key_column& keys, const det
 }
 
 // The loops have no branches and fetch the rows ahead of their use, so that the misses of a batch overlap.
-template <class Key> std::size_t direct_rows::matches_of(const direct_rows& d, const probe& p, std::uint32_t* numbers, const void** rows) {
+// Full: each place has a row.
+template <class Key, bool Full>
+std::size_t perfect_hash_join::matches_of(const perfect_hash_join& d, const probe& p, std::uint32_t* numbers, const void** rows) {
   std::size_t found = 0;
   const std::byte* key = p.keys;
   for (std::size_t i = 0; i < p.n; ++i, key += p.stride) {
@@ -96,11 +101,11 @@ template <class Key> std::size_t direct_rows::matches_of(const direct_rows& d, c
     __builtin_prefetch(row);
     numbers[found] = static_cast<std::uint32_t>(i);
     rows[found] = row;
-    found += static_cast<std::size_t>(at < d.range_) & static_cast<std::size_t>(d.has(safe));
+    found += static_cast<std::size_t>(at < d.range_) & static_cast<std::size_t>(Full || d.has(safe));
   }
   return found;
 }
-template <class Key> void direct_rows::find_of(const direct_rows& d, const probe& p, const void** rows) {
+template <class Key> void perfect_hash_join::find_of(const perfect_hash_join& d, const probe& p, const void** rows) {
   const std::byte* key = p.keys;
   for (std::size_t i = 0; i < p.n; ++i, key += p.stride) {
     const std::uint64_t at = d.place<Key>(key), safe = at < d.range_ ? at : 0;
@@ -109,7 +114,7 @@ template <class Key> void direct_rows::find_of(const direct_rows& d, const probe
     rows[i] = at < d.range_ && d.has(safe) ? row : nullptr;
   }
 }
-template <class Key> void direct_rows::contains_of(const direct_rows& d, const probe& p, std::uint8_t* out) {
+template <class Key> void perfect_hash_join::contains_of(const perfect_hash_join& d, const probe& p, std::uint8_t* out) {
   const std::byte* key = p.keys;
   for (std::size_t i = 0; i < p.n; ++i, key += p.stride) {
     const std::uint64_t at = d.place<Key>(key), safe = at < d.range_ ? at : 0;

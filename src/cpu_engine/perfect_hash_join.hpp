@@ -1,9 +1,9 @@
-// A join's build rows where their keys say: for unique integers of a small range, the common keys of dimension tables.
+// A join's build rows where their keys say (perfect hashing): for unique integers of a small range, the common keys of dimension tables.
 //
 // A row's place is its key less the smallest one, so that a probe costs one access to memory, the row itself; a bit for each
 // place says whether there is a row. The rows are copied, into the pool's huge pages.
 //
-//   if (auto rows = direct_rows::make(keys, table, tasks)) n = rows->matches(probe_keys, stride, ...);
+//   if (auto rows = perfect_hash_join::make(keys, table, tasks)) n = rows->matches(probe_keys, stride, ...);
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,12 @@
 
 namespace query::cpu {
 
-class direct_rows {
+class perfect_hash_join {
  public:
-  // Null if the keys are not unique integers of a range that is small for their number, or the rows not plain bytes.
-  static std::unique_ptr<direct_rows> make(const key_column& keys, const detail::table& rows, const vertex_tasks& tasks);
+  // Null if the keys are not unique integers of a range that is small for their number, the rows not plain bytes, or memory short.
+  static std::unique_ptr<perfect_hash_join> make(const key_column& keys, const detail::table& rows, const vertex_tasks& tasks);
+
+  std::uint64_t range() const { return range_; }
 
   // Keys of n probe rows: key i lies at keys + i * stride.
   struct probe {
@@ -35,23 +37,24 @@ class direct_rows {
   void contains(const probe& p, std::uint8_t* out) const { contains_(*this, p, out); }
 
  private:
-  direct_rows() = default;
+  perfect_hash_join() = default;
   template <class Key> bool fill(const key_column& keys, const detail::table& rows, const vertex_tasks& tasks);
   template <class Key> std::uint64_t place(const std::byte* key) const;
   bool has(std::uint64_t place) const { return (present_[place / 64].load(std::memory_order_relaxed) >> (place % 64) & 1) != 0; }
   const std::byte* row(std::uint64_t place) const { return rows_ + place * size_; }
-  template <class Key> static std::size_t matches_of(const direct_rows& d, const probe& p, std::uint32_t* numbers, const void** rows);
-  template <class Key> static void find_of(const direct_rows& d, const probe& p, const void** rows);
-  template <class Key> static void contains_of(const direct_rows& d, const probe& p, std::uint8_t* out);
+  template <class Key, bool Full>
+  static std::size_t matches_of(const perfect_hash_join& d, const probe& p, std::uint32_t* numbers, const void** rows);
+  template <class Key> static void find_of(const perfect_hash_join& d, const probe& p, const void** rows);
+  template <class Key> static void contains_of(const perfect_hash_join& d, const probe& p, std::uint8_t* out);
 
   std::uint64_t low_ = 0, range_ = 0;
   std::size_t size_ = 0;
   runtime::buffer memory_;
   const std::byte* rows_ = nullptr;
   std::unique_ptr<std::atomic<std::uint64_t>[]> present_;
-  std::size_t (*matches_)(const direct_rows&, const probe&, std::uint32_t*, const void**) = nullptr;
-  void (*find_)(const direct_rows&, const probe&, const void**) = nullptr;
-  void (*contains_)(const direct_rows&, const probe&, std::uint8_t*) = nullptr;
+  std::size_t (*matches_)(const perfect_hash_join&, const probe&, std::uint32_t*, const void**) = nullptr;
+  void (*find_)(const perfect_hash_join&, const probe&, const void**) = nullptr;
+  void (*contains_)(const perfect_hash_join&, const probe&, std::uint8_t*) = nullptr;
 };
 
 }  // namespace query::cpu
