@@ -29,7 +29,8 @@ bool code_ids::serves(key_view keys, std::size_t n) {
 }
 
 std::size_t code_ids::find(std::size_t first, std::size_t n, std::uint32_t* ids, std::uint32_t* unknown) {
-  std::copy_n(keys_[0].select + first, n, places_);
+  places_.resize(block);
+  std::copy_n(keys_[0].select + first, n, places_.data());
   for (const key_part& p : keys_.subspan(1)) {
     const auto size = static_cast<std::uint32_t>(p.coded->size());
     const std::uint32_t* const codes = p.select + first;

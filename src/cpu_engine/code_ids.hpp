@@ -38,7 +38,7 @@ class code_ids {
   std::size_t combinations_ = 0;  // 0: there are no ids
   std::size_t seen_ = 0, changes_ = 0;
   runtime::buffer ids_;
-  std::uint32_t places_[block];
+  std::vector<std::uint32_t> places_;  // of a block; none in the many tables whose keys are no codes
 };
 
 }  // namespace query::cpu

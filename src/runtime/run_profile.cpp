@@ -202,9 +202,9 @@ std::string profiled_run::text_of(int number) const {
     text += ", " + std::to_string(v.threads) + (v.threads == 1 ? " thread busy " : " threads busy ") + share + ", " +
             readable_count(v.morsels) + (v.morsels == 1 ? " morsel" : " morsels");
   }
-  if (const std::uint64_t keys = value(r.perfect)) text += ", perfect hash table of " + readable_count(keys) + " keys";
   if (v.peak_bytes) text += ", peak " + readable_bytes(v.peak_bytes);
   if (v.spilled_bytes) text += ", " + readable_bytes(v.spilled_bytes) + " written to temporary files";
+  if (const std::uint64_t keys = value(r.perfect)) text += ", perfect hash table of " + readable_count(keys) + " keys";
   return text;
 }
 

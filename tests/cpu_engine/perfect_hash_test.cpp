@@ -76,15 +76,15 @@ struct shop_keys {
 };
 const std::vector<shop_keys> kinds_of_keys{
     {"dense", true, drawn},
-    {"one in three", true, [](std::int64_t i) { return drawn(i) * 3; }},
+    {"one in three", true, [](std::int64_t i) { return drawn(i) / 2 * 3; }},
     {"negative", true, [](std::int64_t i) { return drawn(i) - 3 * shops; }},
     {"the lowest integers", true, [](std::int64_t i) { return above(lowest, drawn(i)); }},
     {"the highest integers", true, [](std::int64_t i) { return above(highest, -drawn(i)); }},
-    {"sorted", true, [](std::int64_t i) { return i / 30; }},
+    {"sorted", false, [](std::int64_t i) { return i / 30; }},
     {"mostly small", true, [](std::int64_t i) { return drawn(i) * drawn(i + rows) / shops; }},
     // In rows that the sample does not look at.
     {"a few far away", true, [](std::int64_t i) { return i / 100 != 6'000 ? drawn(i) : i % 2 ? above(highest, -i) : above(lowest, i); }},
-    {"far away in several parts", true, [](std::int64_t i) { return i % 100'000 / 500 == 199 ? 1'000'000'000 + drawn(i) : drawn(i); }},
+    {"far away in several parts", true, [](std::int64_t i) { return i % 100'000 / 500 == 100 ? 1'000'000'000 + drawn(i) : drawn(i); }},
     {"sparse", false, [](std::int64_t i) { return drawn(i) * 1'000'003; }},
     {"the lowest and the highest", false, [](std::int64_t i) { return i % 2 ? above(lowest, drawn(i)) : above(highest, -drawn(i)); }},
     {"few", false, [](std::int64_t i) { return drawn(i) % 100; }},
