@@ -167,8 +167,12 @@ bool sends_few_groups(const group_table& first, std::size_t parts) {
 
 // ---------------------------------------------------------------- keys that are numbers of groups
 std::size_t bytes_of_states(const planner::vertex& v) {
-  constexpr std::size_t bytes_a_call = 24;
-  return v.group_function ? bytes_a_call * std::max<std::size_t>(1, v.group_function->calls.size()) : v.node->aggregate.state_size;
+  if (!v.group_function) return v.node->aggregate.state_size;
+  // A number and a count, or up to two values, and what becomes of them, such as a whole row.
+  std::size_t bytes = 0;
+  for (const ir::aggregate_call& c : v.group_function->calls)
+    bytes += 32 + (c.value ? 2 * c.value->size : 0) + c.source->type->size + (c.seed ? c.seed->type->size : 0);
+  return std::max<std::size_t>(bytes, 1);
 }
 
 // Lanes of at least so many rows as the range has keys, but enough of them for 16 threads.
@@ -276,7 +280,9 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     if (groups && may_be_perfect) range = sample.range(state_bytes);
     if (range) {
       p.limit_parts(lanes_of(*p.source_rows(), *range));
-      if (lanes_fit(*p.parts() * perfect_hash_groups::bytes(*range, state_bytes), n, context))
+      // Keys outside of the range stay in memory, too: an eighth of the rows may have others, of which the sample has seen none.
+      const std::size_t outside = static_cast<std::size_t>(rows / 8) * (n.key->size + state_bytes + 16);
+      if (lanes_fit(*p.parts() * perfect_hash_groups::bytes(*range, state_bytes) + outside, n, context))
         return group_lanes(p, {&n, &program, &key, by_columns, &context.pool, *range}, v);
     } else if (columns) {
       if (sends && groups > many_groups && groups * rows_a_group_of_part > rows) return one_by_one({});

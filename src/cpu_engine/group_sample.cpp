@@ -6,6 +6,7 @@
 #include <query/errors.hpp>
 
 #include "cpu_engine/key_column.hpp"
+#include "ir/owning_states.hpp"
 
 namespace query::cpu {
 
@@ -67,7 +68,7 @@ bool group_sample::look(pipeline& p) {
     throw;
   } catch (const resource_error&) {
     throw;
-  } catch (const std::exception&) {
+  } catch (...) {  // of a row that may not be the first to fail
     p.context().cancel.check();
     return false;
   }
@@ -131,11 +132,16 @@ void group_sample::push(const detail::row_block& b) {
 bool may_have_perfect_hash(const planner::vertex& v, const runtime::run_context& context) {
   const detail::logical& n = *v.node;
   if (!ir::is_integer(n.key->k) || n.has_own_equality() || v.ordered || planner::sends_states(v) || context.shared) return false;
-  if (!v.group_function && (!n.aggregate.record || n.states_own_memory)) return false;
+  if (!v.group_function && !n.aggregate.record) return false;
+  // Lanes are never written to files, so their size has to be known.
+  if (v.group_function ? ir::keeps_owned_memory(*v.group_function, *n.functions[0].row) : n.aggregate.state_owns) return false;
   const auto grows = [](const ir::aggregate_call& c) { return !ir::fixed_state(c.what); };
   if (v.group_function && std::ranges::any_of(v.group_function->calls, grows)) return false;
-  if (v.over_columns) return true;
+  // Groups come in the order of their keys then, so that memory must not decide it: rows of other verbs may come as a stream from files.
   const planner::branch& b = v.inputs.front();
+  const auto joins = [](const planner::stage& s) { return s.what == planner::stage::kind::probe; };
+  if (!b.source || !b.source->view || std::ranges::any_of(b.stages, joins)) return false;
+  if (v.over_columns) return true;
   return n.functions.front().trace() && std::ranges::all_of(b.stages, traces) &&
          std::ranges::all_of(b.prefilters, [](const auto& f) { return f.expression || f.function->trace(); });
 }

@@ -35,6 +35,15 @@ template <class Rows> std::shared_ptr<const Rows> several(const planner::branch&
   return std::dynamic_pointer_cast<const Rows>(rows->kept);
 }
 
+// Rows that own memory are made before the part that has them runs: so many rows at most, and no more than fit into memory.
+std::size_t rows_for_memory(std::size_t rows, const table_pass* pass, const ir::type& row, const runtime::buffer_pool& pool) {
+  if (!pass || !heap_charge::counts(row, pool)) return rows;
+  constexpr std::size_t memory_share = 8, least_rows = 1 << 8;
+  const std::size_t most = pool.limit() / memory_share / std::max<std::size_t>(1, pass->rows().row_bytes());
+  while (rows > std::max(most, least_rows)) rows /= 2;
+  return rows;
+}
+
 }  // namespace
 
 pipeline::pipeline(const planner::branch& all, const std::vector<planner::binding>& captures, runtime::run_context& context,
@@ -83,7 +92,7 @@ pipeline::pipeline(const planner::branch& all, const std::vector<planner::bindin
     owner_ = b.source->source;
     source_row_ = b.source->row;
   }
-  if (!stream_ && !pass_) rows_a_part_ = rows_a_part_of(whole_.n, source_row_->size);
+  if (!stream_) rows_a_part_ = rows_a_part_of(whole_.n, source_row_->size);
   if (!b.stages.empty() && b.stages.front().fold) {
     add_step(make_column_fold(b), b.stages.front().out);
     return;
@@ -112,11 +121,7 @@ pipeline::pipeline(const planner::branch& all, const std::vector<planner::bindin
       for (const logical* n : s.nodes) keeps_rows_ = keeps_rows_ && n->what == verb::select;
   }
   if (!row_) row_ = source_row_;
-  if (pass_ && heap_charge::counts(*source_row_, context.pool)) {  // the rows of a part are made before it runs
-    constexpr std::size_t memory_share = 8, least_rows = 1 << 8;
-    const std::size_t most = context.pool.limit() / memory_share / std::max<std::size_t>(1, pass_->rows().row_bytes());
-    while (rows_a_part_ > std::max(most, least_rows)) rows_a_part_ /= 2;
-  }
+  rows_a_part_ = rows_for_memory(rows_a_part_, pass_.get(), *source_row_, context.pool);
 }
 
 pipeline::~pipeline() = default;
@@ -209,6 +214,7 @@ void pipeline::limit_parts(std::size_t most) {
   if (stream_) return;
   const std::size_t least = std::min(rows_a_part_, part_rows), parts_now = (whole_.n + least - 1) / least;
   if (parts_now > most) rows_a_part_ = (parts_now + most - 1) / most * least;
+  rows_a_part_ = rows_for_memory(rows_a_part_, pass_.get(), *source_row_, context_->pool);
 }
 
 bool pipeline::shorten_parts(std::size_t part, std::size_t rows) {
