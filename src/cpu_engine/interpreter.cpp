@@ -5,7 +5,10 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
+#include <cpu_engine/interpreter/by_kind.hpp>
 #include <cpu_engine/interpreter/code.hpp>
 #include <cpu_engine/interpreter/text_heap.hpp>
 #include <query/detail/failure.hpp>
@@ -106,26 +109,62 @@ void run_batch(const code& c, scratch::state& state, std::span<const binding> ro
   construct_results(f, c.result, out);
 }
 
-// The record that row `row` would have become.
+struct whole_number {
+  std::uint64_t bits = 0;
+  bool negative = false;
+  bool operator==(const whole_number&) const = default;
+};
+whole_number whole_at(ir::kind k, const void* at) {
+  return by_kind<whole_number>(k, [&]<class T>(T x) -> whole_number {
+    if constexpr (std::is_integral_v<T>) {
+      std::memcpy(&x, at, sizeof x);
+      return {static_cast<std::uint64_t>(x), std::cmp_less(x, 0)};
+    } else return {};
+  });
+}
+
+// The record that row `row` would have become. Numbers that do not fit it lie after it, and are fields of its type in their place.
 class described_record {
  public:
   described_record(const code& c, std::span<const binding> rows, const environment& with, std::size_t row)
-      : type_(c.result.type), at_(static_cast<std::byte*>(::operator new(type_->size, cache_line))) {
+      : type_(*c.result.type), at_(static_cast<std::byte*>(::operator new(beside(c.given.size()), cache_line))) {
     scratch s;
-    s.get().lay_out(c);
-    s.get().bind_collections(c, with);
-    run_batch(c, s.get(), rows, with, row, 1, at_.get());
+    scratch::state& state = s.get();
+    state.lay_out(c);
+    state.bind_collections(c, with);
+    run_batch(c, state, rows, with, row, 1, at_.get());
+    for (const given_number& g : c.given) show(g, whole_at(g.k, state.registers[g.at]));
   }
   ~described_record() {
-    if (type_->life.destroy) type_->life.destroy(at_.get(), 1);
+    if (type_.life.destroy) type_.life.destroy(at_.get(), 1);
   }
   described_record(const described_record&) = delete;
   described_record& operator=(const described_record&) = delete;
+  const ir::type* type() const { return &type_; }
   const void* get() const { return at_.get(); }
 
  private:
-  const ir::type* type_;
+  static constexpr std::size_t word = sizeof(std::uint64_t);
+
+  // Where number i lies, of those after the record.
+  std::size_t beside(std::size_t i) const { return (type_.size + word - 1) / word * word + i * word; }
+  void show(const given_number& g, whole_number given) {
+    ir::field& f = type_.field_list[g.field];
+    const ir::type* t = f.of;
+    const void* value = at_.get() + f.offset;
+    if (t->k == ir::kind::optional) {
+      value = t->get.value(value);
+      t = t->element;
+    }
+    if (!value || whole_at(t->k, value) == given) return;
+    f.of = given.negative ? ir::describe<std::int64_t>() : ir::describe<std::uint64_t>();
+    f.offset = beside(shown_++);
+    std::memcpy(at_.get() + f.offset, &given.bits, word);
+  }
+
+  ir::type type_;
   std::unique_ptr<std::byte, free_aligned> at_;
+  std::size_t shown_ = 0;
 };
 
 // As compiled code says it, with the row if it can be computed: another field of it may fail, too.
@@ -136,7 +175,7 @@ class described_record {
     if (x.record) record.emplace(*x.record, rows, with, row);
   } catch (const std::exception&) {
   }
-  if (record) detail::does_not_fit(x.record->result.type, record->get(), x.field, number, x.to);
+  if (record) detail::does_not_fit(record->type(), record->get(), x.field, number, x.to);
   throw detail::unplaced_error(detail::does_not_fit_text(number, x.part, x.to));
 }
 

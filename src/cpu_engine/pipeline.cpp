@@ -200,7 +200,7 @@ std::optional<detail::table> pipeline::as_table() const {
 }
 
 std::size_t rows_a_part_of(std::size_t rows, std::size_t row_bytes) {
-  constexpr std::size_t wide = 64, enough_parts = 64, least_rows = 1 << 11;
+  constexpr std::size_t wide = 256, enough_parts = 64, least_rows = 1 << 11;
   if (row_bytes < wide) return part_rows;
   return std::clamp(std::bit_ceil(rows / enough_parts), least_rows, part_rows);
 }

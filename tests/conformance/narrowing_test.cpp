@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/checking.hpp"
 #include "conformance/compare.hpp"
 #include "conformance/engines.hpp"
 
@@ -47,6 +48,11 @@ struct bytes {
   std::uint32_t natural;
 };
 QUERY_RECORD(bytes, low, high, flag, natural);
+struct with_spare {
+  std::int16_t first;
+  std::optional<std::int16_t> spare;
+};
+QUERY_RECORD(with_spare, first, spare);
 struct with_parts {
   std::optional<std::int16_t> fee;
   std::array<std::int16_t, 2> parts;
@@ -190,6 +196,23 @@ CONFORMS(narrowing, nulls_and_arrays_are_looked_into, "select") {
   rows[2999].id = 0;
   rows[2999].fee = 40000;
   expect_misfit("select: ", "with_parts.fee", [&] { (void)made().to_vector(); }, "The row: {fee: 40000, parts: ");
+}
+
+// What does not fit beside the number that is named is shown as it was given, by compiled and by interpreted functions.
+CONFORMS(narrowing, all_numbers_of_the_row_are_shown_as_given, "select") {
+  const std::vector<payment> rows = {{40000, -40000, 1, 1, std::nullopt}};
+  const auto one = [](auto p) { return p.id / 40000; };
+  const auto numbers = [=](auto p) { return query::make<bytes>(p.id / 100 - 100, 255 + one(p), one(p) - 1, one(p) - 8); };
+  const auto some = [=](auto p) { return query::make<with_spare>(p.id * one(p), p.amount); };
+  const auto none = [=](auto p) { return query::make<with_spare>(p.id * one(p), p.fee); };
+  const auto throws = [&](const auto& q) {
+    const auto natural = "The row: {low: 300, high: 256, flag: false, natural: -7}";
+    expect_misfit("select: ", "bytes.low", [&] { (void)q.select(numbers).to_vector(); }, natural);
+    expect_misfit("select: ", "with_spare.first", [&] { (void)q.select(some).to_vector(); }, "The row: {first: 40000, spare: -40000}");
+    expect_misfit("select: ", "with_spare.first", [&] { (void)q.select(none).to_vector(); }, "The row: {first: 40000, spare: null}");
+  };
+  throws(source(e, rows));
+  if (!e.accelerate) throws(source(checking(e), rows));
 }
 
 CONFORMS(narrowing, constants_are_known, "select") {

@@ -333,7 +333,8 @@ CONFORMS(windows, what_a_function_passes_on, "over") {
   EXPECT_THROW(q.select([=](const auto&, auto w) { return w.rows(-1, 1).quantile(amount, 1.5); }).to_vector(), query::user_error);
   EXPECT_THROW(q.select([=](const auto&, auto w) { return w.quantile(amount, -0.5); }).to_vector(), query::user_error);
   EXPECT_THROW(q.select([](const auto&, auto w) { return w.range(std::nan(""), 0.0).size(); }).to_vector(), query::user_error);
-  EXPECT_THROW(q.select([=](const auto&, auto w) { return w.lag(amount, 1, std::int64_t{1} << 40); }).to_vector(), query::user_error);
+  const auto narrow = [](const auto& t) { return static_cast<std::int32_t>(t.amount); };
+  EXPECT_THROW(q.select([=](const auto&, auto w) { return w.lag(narrow, 1, std::int64_t{1} << 40); }).to_vector(), query::user_error);
 }
 
 // Bounds of two types, and beyond all distances; equal infinities have a median.

@@ -21,12 +21,12 @@
 
 namespace query::tests {
 
-struct Sale {
+struct ShopSale {
   std::int64_t shop;
   std::int32_t number;
   double price;
 };
-QUERY_RECORD(Sale, shop, number, price);
+QUERY_RECORD(ShopSale, shop, number, price);
 
 struct ShopSum {
   std::int64_t shop;
@@ -92,16 +92,16 @@ const std::vector<shop_keys> kinds_of_keys{
     {"one", false, [](std::int64_t) { return std::int64_t{-5}; }},
 };
 
-std::vector<Sale> made(const shop_keys& keys) {
-  std::vector<Sale> all;
+std::vector<ShopSale> made(const shop_keys& keys) {
+  std::vector<ShopSale> all;
   for (std::int64_t i = 0; i < rows; ++i)
     all.push_back({keys.key(i), static_cast<std::int32_t>(mixed(i) >> 40), 1.0 / static_cast<double>(mixed(i) % 977 + 1)});
   return all;
 }
-query::columns_of<Sale> columns_of(const std::vector<Sale>& all) {
-  query::columns_of<Sale> c;
+query::columns_of<ShopSale> columns_of(const std::vector<ShopSale>& all) {
+  query::columns_of<ShopSale> c;
   auto& [shop, number, price] = c.fields;
-  for (const Sale& s : all) shop.push_back(s.shop), number.push_back(s.number), price.push_back(s.price);
+  for (const ShopSale& s : all) shop.push_back(s.shop), number.push_back(s.number), price.push_back(s.price);
   return c;
 }
 
@@ -113,9 +113,9 @@ const auto sums = [](auto q) {
   });
 };
 
-std::map<std::int64_t, ShopSum> by_hand(const std::vector<Sale>& all) {
+std::map<std::int64_t, ShopSum> by_hand(const std::vector<ShopSale>& all) {
   std::map<std::int64_t, ShopSum> groups;
-  for (const Sale& s : all) {
+  for (const ShopSale& s : all) {
     auto [at, is_new] = groups.try_emplace(s.shop, ShopSum{s.shop, 0, 0, s.number, s.number});
     at->second.sum += s.price;
     at->second.n += 1;
@@ -140,8 +140,8 @@ bool says_perfect(const auto& q) { return q.explain().find("perfect hash table o
 
 TEST(perfect_hash, groups_of_keys_of_all_shapes) {
   for (const shop_keys& keys : kinds_of_keys) {
-    const std::vector<Sale> all = made(keys);
-    const query::columns_of<Sale> columns = columns_of(all);
+    const std::vector<ShopSale> all = made(keys);
+    const query::columns_of<ShopSale> columns = columns_of(all);
     const auto wanted = by_hand(all);
     for (const bool interpret : {false, true}) {
       std::vector<ShopSum> first;
@@ -176,11 +176,11 @@ TEST(perfect_hash, groups_come_in_the_order_of_their_keys) {
 }
 
 TEST(perfect_hash, groups_behind_a_join_and_a_filter) {
-  std::vector<Sale> all = made(kinds_of_keys.front());
+  std::vector<ShopSale> all = made(kinds_of_keys.front());
   std::vector<ShopMean> weights;
   for (std::int64_t i = 0; i < shops; ++i) weights.push_back({i, static_cast<double>(i % 7)});
   std::map<std::int64_t, double> wanted;
-  for (const Sale& s : all)
+  for (const ShopSale& s : all)
     if (s.number % 2 == 0) wanted[shops - s.shop] += s.price * static_cast<double>(s.shop % 7);
   std::vector<ShopMean> first;
   for (const int threads : {1, 2, 7, 16}) {
@@ -202,20 +202,20 @@ TEST(perfect_hash, groups_behind_a_join_and_a_filter) {
 }
 
 TEST(perfect_hash, groups_of_narrow_keys) {
-  const std::vector<Sale> all = made(kinds_of_keys.front());
+  const std::vector<ShopSale> all = made(kinds_of_keys.front());
   std::map<std::int16_t, std::int64_t> wanted;
-  const auto narrow = [](const Sale& s) { return static_cast<std::int16_t>(s.shop * 3); };
-  for (const Sale& s : all) ++wanted[narrow(s)];
+  const auto narrow = [](const ShopSale& s) { return static_cast<std::int16_t>(s.shop * 3); };
+  for (const ShopSale& s : all) ++wanted[narrow(s)];
   const auto answer = query::from(all).count_by([](auto s) { return query::cast<std::int16_t>(s.shop * 3); }).to_vector();
   ASSERT_EQ(answer.size(), wanted.size());
   for (const auto& [key, n] : answer) EXPECT_EQ(wanted.at(key), n) << key;
 }
 
 TEST(perfect_hash, keys_that_may_be_missing_are_hashed) {
-  const std::vector<Sale> all = made(kinds_of_keys.front());
+  const std::vector<ShopSale> all = made(kinds_of_keys.front());
   std::map<std::optional<std::int64_t>, std::int64_t> wanted;
-  const auto key = [](const Sale& s) { return s.number % 5 ? std::optional(s.shop) : std::nullopt; };
-  for (const Sale& s : all) ++wanted[key(s)];
+  const auto key = [](const ShopSale& s) { return s.number % 5 ? std::optional(s.shop) : std::nullopt; };
+  for (const ShopSale& s : all) ++wanted[key(s)];
   const auto answer = query::from(all).count_by(key).to_vector();
   ASSERT_EQ(answer.size(), wanted.size());
   for (const auto& [k, n] : answer) EXPECT_EQ(wanted.at(k), n);
@@ -224,8 +224,8 @@ TEST(perfect_hash, keys_that_may_be_missing_are_hashed) {
 TEST(perfect_hash, groups_in_little_memory_are_the_same_in_the_same_order) {
   for (const char* const what : {"dense", "one in three", "a few far away", "far away in several parts"}) {
     const auto keys = std::ranges::find(kinds_of_keys, std::string_view(what), &shop_keys::what);
-    const std::vector<Sale> all = made(*keys);
-    const query::columns_of<Sale> columns = columns_of(all);
+    const std::vector<ShopSale> all = made(*keys);
+    const query::columns_of<ShopSale> columns = columns_of(all);
     for (const std::size_t memory : {std::size_t{6} << 20, std::size_t{24} << 20}) {
       SCOPED_TRACE(std::to_string(memory));
       expect_alike(std::string(what) + ", records", memory, [&](const Session& s) { return query::from(all).in(s); }, sums, false);
@@ -236,9 +236,9 @@ TEST(perfect_hash, groups_in_little_memory_are_the_same_in_the_same_order) {
 }
 
 TEST(perfect_hash, functions_that_do_not_trace_see_each_row_once) {
-  const std::vector<Sale> all = made(kinds_of_keys.front());
+  const std::vector<ShopSale> all = made(kinds_of_keys.front());
   std::atomic<std::int64_t> calls = 0;
-  const auto key = query::opaque([&calls](const Sale& s) {
+  const auto key = query::opaque([&calls](const ShopSale& s) {
     calls.fetch_add(1, std::memory_order_relaxed);
     return s.shop;
   });
@@ -259,11 +259,11 @@ TEST(perfect_hash, joins_of_keys_of_all_shapes) {
         right.push_back({shop, static_cast<double>(i)});
         of_shop.push_back(static_cast<double>(i));
       }
-      std::vector<Sale> sales;
+      std::vector<ShopSale> sales;
       for (std::int64_t i = 0; i < left; ++i) sales.push_back({keys.key(i * 7 / 3), static_cast<std::int32_t>(i), 0});
       if (values.size() < 200 && !unique) sales.resize(500);
       std::vector<SaleMatch> wanted;
-      for (const Sale& s : sales)
+      for (const ShopSale& s : sales)
         if (const auto found = values.find(s.shop); found != values.end())
           for (const double value : found->second) wanted.push_back({s.number, value});
       for (const int threads : {1, 2, 7}) {
@@ -279,7 +279,7 @@ TEST(perfect_hash, joins_of_keys_of_all_shapes) {
 }
 
 TEST(perfect_hash, joins_say_that_keys_are_not_hashed) {
-  const std::vector<Sale> sales = made(kinds_of_keys.front());
+  const std::vector<ShopSale> sales = made(kinds_of_keys.front());
   std::vector<ShopMean> right;
   for (std::int64_t i = 0; i < shops; ++i) right.push_back({i, 1.0});
   const auto joined = [&](auto q) {

@@ -108,6 +108,13 @@ struct narrowing_of {
   std::shared_ptr<const code> record;  // gives the record as it would be if numbers wrapped, for messages; null: it has no expression
 };
 
+// The number that field `field` of a record is made of, before it is cut to the field's type.
+struct given_number {
+  std::size_t field = 0;
+  ir::kind k = ir::kind::i64;
+  reg at = none;
+};
+
 struct row_slot {
   enum class source : std::uint8_t { row, bound, element } from = source::row;
   std::uint32_t id = 0;
@@ -124,6 +131,7 @@ struct code {
   std::vector<std::uint64_t> collections;  // their slots, in the order of the instructions' indices
   std::vector<value> values;          // that instructions refer to
   std::vector<narrowing_of> narrowings;
+  std::vector<given_number> given;    // of a record for messages: they last until its batch has ended
   std::deque<std::string> texts;
   std::vector<reg> forget;
   region_id prelude = none, body = none;

@@ -79,6 +79,7 @@ compiler::compiler(const node* root, const node* whole, bool wraps)
   code_->result.type = root->type;
   code_->prelude = top->prelude;
   code_->body = top->root;
+  if (wraps_) find_given();
 }
 
 void compiler::analyse(const node* root) {

@@ -112,6 +112,7 @@ class compiler {
   // lower_call.cpp
   value lower_call(const ir::node* n);
   void find_narrowed();
+  void find_given();
   std::uint32_t narrowing_of_call(const ir::node* n, std::string_view part);
   value call_text(const ir::node* n, const text_function& f);
   value call_array(const ir::node* n);

@@ -60,6 +60,7 @@ void compiler::allocate() {
   for (const value& v : code_->values) each_register(v, keep);
   each_register(code_->result, keep);
   for (const reg r : spilled_) keep(r);
+  for (const given_number& g : code_->given) keep(g.at);
   for (const nest& n : code_->nests) {
     for (const reg r : {n.condition, n.active, n.stepping, n.source, n.pointer, n.position, n.sizes}) keep(r);
     for (const nest::carried& s : n.states)

@@ -35,6 +35,13 @@ std::optional<std::size_t> field_of(const node* made, std::string_view part) {
   return std::nullopt;
 }
 
+// The number that a field of a record is made of, if it may not fit: of a number or an optional.
+const node* given_for(const node* field) {
+  if (field->what == op::select && field->kids[2]->what == op::null) field = field->kids[1];
+  if (field->what == op::some) field = field->kids[0];
+  return ir::narrowed_part(field) ? field->kids[0] : nullptr;
+}
+
 }  // namespace
 
 // Walked once for all narrowed numbers: an array of a record may have a thousand.
@@ -47,6 +54,13 @@ void compiler::find_narrowed() {
         if (const auto part = ir::narrowed_part(n); part && field_of(made, *part) == f) narrowed_.try_emplace(n, made, f);
       });
   });
+}
+
+// A message about one number shows the others as they were given, too.
+void compiler::find_given() {
+  for (std::size_t f = 0; f < root_->kids.size(); ++f)
+    if (const node* const x = given_for(root_->kids[f]))
+      code_->given.push_back({f, x->type->k, column(find(x, &contexts_.front())->result)});
 }
 
 // Where the record has no expression of its own, as an element's in a nested computation, messages go without it.
