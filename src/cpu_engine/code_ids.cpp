@@ -20,9 +20,10 @@ bool code_ids::serves(key_view keys, std::size_t n) {
     if (combinations > std::min(most_combinations, seen_)) return false;
   }
   if (!combinations || ++changes_ > most_changes) return false;
+  combinations_ = 0;
+  ids_ = pool_->allocate_array<std::uint32_t>(combinations);
   of_.clear();
   for (const key_part& p : keys) of_.push_back(p.coded->number());
-  ids_ = pool_->allocate_array<std::uint32_t>(combinations);
   std::memset(ids_.data(), 0xff, combinations * sizeof(std::uint32_t));
   combinations_ = combinations;
   return true;

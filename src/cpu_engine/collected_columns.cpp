@@ -87,6 +87,7 @@ bool piece_sink::continues(const column_batch& b) {
     if (is_kept != (open_->of[c] == memory::kept_values)) return false;
     if (is_kept) continue;
     if (now.optional != first.optional || now.wraps != first.wraps || now.otherwise != first.otherwise) return false;
+    if (now.coded != first.coded) return false;  // the codes of two dictionaries, however near these lie
     const auto bytes = static_cast<std::size_t>(at_of(now) - at_of(first));
     if (now.stride != first.stride || at_of(now) < at_of(first) || bytes % now.stride) return false;
     memory::selection& s = open_->selections[open_->of[c]];

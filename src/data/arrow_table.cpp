@@ -6,12 +6,20 @@
 #include <new>
 #include <string>
 
+#include <query/errors.hpp>
+
 #include "data/arrow_values.hpp"
 #include "data/leaf_columns.hpp"
 
 namespace query::data {
 
 namespace {
+
+// Codes come from elsewhere, and what reads them trusts them.
+[[noreturn]] void refuse_code(const std::string& field, std::size_t row, std::int64_t code, std::size_t entries) {
+  throw user_error("query: from_arrow: field '" + field + "': row " + std::to_string(row) + " has code " + std::to_string(code) +
+                   ", and the dictionary has " + std::to_string(entries) + " entries");
+}
 
 constexpr std::size_t rows_a_task = 1 << 14;
 
@@ -215,7 +223,8 @@ std::unique_ptr<arrow_table::coded> arrow_table::take_codes(std::size_t field, a
     entries.construct(task);
     const std::size_t first = task * rows_a_task, end = std::min(first + entries.rows_of(task), n);
     for (std::size_t b = 0; b < batches_.size(); ++b) {
-      if (b && firsts[b] == firsts[b - 1]) continue;
+      // Another dictionary may begin there, too, where the one before it is empty.
+      if (b && firsts[b] == firsts[b - 1] && column_of(field, b - 1).dictionary->length) continue;
       const ArrowArray& of = *column_of(field, b).dictionary;
       const std::size_t from = std::max(first, firsts[b]), to = std::min(end, firsts[b] + static_cast<std::size_t>(of.length));
       if (from < to)
@@ -228,7 +237,13 @@ std::unique_ptr<arrow_table::coded> arrow_table::take_codes(std::size_t field, a
   const ArrowArray& only = column_of(field, 0);
   const bool aligned = reinterpret_cast<std::uintptr_t>(only.buffers[1]) % alignof(std::uint32_t) == 0;
   if (batches_.size() == 1 && v.width == sizeof(std::uint32_t) && aligned && !may_have_null_codes(only)) {
-    made->codes.codes = static_cast<const std::uint32_t*>(only.buffers[1]) + batches_.front()->offset + only.offset;
+    const auto* const codes = static_cast<const std::uint32_t*>(only.buffers[1]) + batches_.front()->offset + only.offset;
+    parallel((rows + rows_a_task - 1) / rows_a_task, [&](std::size_t task) {
+      const std::size_t first = task * rows_a_task, end = std::min(first + rows_a_task, rows);
+      if (const auto wrong = std::find_if(codes + first, codes + end, [&](std::uint32_t c) { return c >= n; }); wrong != codes + end)
+        refuse_code(v.field, static_cast<std::size_t>(wrong - codes), static_cast<std::int32_t>(*wrong), n);
+    });
+    made->codes.codes = codes;
     return made;
   }
   made->made = std::make_unique_for_overwrite<std::uint32_t[]>(rows);
@@ -243,7 +258,10 @@ std::unique_ptr<arrow_table::coded> arrow_table::take_codes(std::size_t field, a
       for (const std::size_t to = std::min(end, begins_[b + 1]); row < to; ++row) {
         const std::int64_t at = batches_[b]->offset + static_cast<std::int64_t>(row - begins_[b]);
         const bool null = nulls && is_null_code(v, a, at);
-        made->made[row] = static_cast<std::uint32_t>(null ? n : firsts[b] + static_cast<std::size_t>(dictionary_code(v, a, at)));
+        const std::int64_t code = null ? 0 : dictionary_code(v, a, at);
+        if (!null && (code < 0 || code >= a.dictionary->length))
+          refuse_code(v.field, row, code, static_cast<std::size_t>(a.dictionary->length));
+        made->made[row] = static_cast<std::uint32_t>(null ? n : firsts[b] + static_cast<std::size_t>(code));
       }
     }
   });

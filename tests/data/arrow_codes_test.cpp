@@ -229,6 +229,59 @@ TEST_F(arrow_codes, nulls_of_codes_and_of_entries_are_one_group) {
             (std::vector<MaybeTotal>{{std::nullopt, 3}}));
 }
 
+// Where the dictionary of a batch has no entries, the next one's begin at the same place.
+TEST_F(arrow_codes, batches_without_entries_are_between_others) {
+  const auto nothing = [] {
+    column none = with_nulls(dictionary<std::int32_t>("i", {0, 0}, texts<std::int32_t>({})), {false, false});
+    return structure(2, {std::move(none).named("item"), numbers<std::int64_t>("l", {1, 2}).named("n")});
+  };
+  const auto some = [](const std::string& a, const std::string& b) {
+    return structure(2, {dictionary<std::int32_t>("i", {0, 1}, texts<std::int32_t>({a, b})).named("item"),
+                         numbers<std::int64_t>("l", {4, 8}).named("n")});
+  };
+  std::vector<column> batches;
+  batches.push_back(nothing());
+  batches.push_back(some("a", "b"));
+  batches.push_back(nothing());
+  batches.push_back(nothing());
+  batches.push_back(some("c", "a"));
+  auto stream = stream_of(std::move(batches));
+  const auto q = query::from_arrow<MaybeSale>(&stream);
+  EXPECT_EQ(q.group_by(item).select([](auto g) { return query::make<MaybeTotal>(g.key(), g.sum(n_of)); }).to_vector(),
+            (std::vector<MaybeTotal>{{std::nullopt, 9}, {"a", 12}, {"b", 8}, {"c", 4}}));
+}
+
+// The entries of small tables lie near each other, whichever comes first.
+TEST_F(arrow_codes, rows_of_two_dictionaries_are_put_together) {
+  const auto table = [](const std::string& a, const std::string& b) {
+    return query_of<MaybeSale>(structure(4, {dictionary<std::int32_t>("i", {0, 1, 1, 0}, texts<std::int32_t>({a, b})).named("item"),
+                                             numbers<std::int64_t>("l", {1, 2, 3, 4}).named("n")}));
+  };
+  const auto first = table("x", "y"), second = table("p", "q");
+  const auto positive = [](auto s) { return s.n > 0; };
+  const auto next = [](auto s) { return query::make<MaybeTotal>(s.item, s.n + 1); };
+  for (const auto& [a, b] : {std::pair(first, second), std::pair(second, first)}) {
+    const auto both = a.concat(b.where(positive)).select(next);
+    EXPECT_EQ(both.distinct_by(item).count(), 4);
+    EXPECT_EQ(both.group_by(item).select([](auto g) { return g.count(); }).to_vector(), (std::vector<std::int64_t>{2, 2, 2, 2}));
+  }
+}
+
+TEST_F(arrow_codes, codes_outside_of_the_dictionary_are_refused) {
+  const auto refused = [](auto codes, const std::string& text) {
+    const auto q = query_of<MaybeSale>(structure(3, {dictionary("i", codes, texts<std::int32_t>({"a", "b"})).named("item"),
+                                                     numbers<std::int64_t>("l", {1, 2, 3}).named("n")}));
+    try {
+      (void)q.group_by(item).select([](auto g) { return g.count(); }).to_vector();
+      ADD_FAILURE() << "no error";
+    } catch (const query::user_error& e) {
+      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+    }
+  };
+  refused(std::vector<std::int32_t>{0, 2, 1}, "from_arrow: field 'item': row 1 has code 2, and the dictionary has 2 entries");
+  refused(std::vector<std::int32_t>{0, 1, -1}, "row 2 has code -1");
+}
+
 TEST_F(arrow_codes, join_by_entries) {
   const sales s(100'000, 200);
   const auto coded = s.coded(), plain = s.plain();
