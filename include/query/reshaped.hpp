@@ -142,8 +142,11 @@ template <class K, class C, class V> class pivot_table {
       lines_[line_of[first_of[i]]].values[column[i]] = std::move(cells[i].second);
     }
   }
-  const std::vector<C>& columns() const { return columns_; }
-  const std::vector<line>& rows() const { return lines_; }
+  // By reference; of a table that ends with the statement, by value.
+  const std::vector<C>& columns() const& { return columns_; }
+  std::vector<C> columns() && { return std::move(columns_); }
+  const std::vector<line>& rows() const& { return lines_; }
+  std::vector<line> rows() && { return std::move(lines_); }
   std::size_t size() const { return lines_.size(); }
   bool empty() const { return lines_.empty(); }
   auto begin() const { return lines_.begin(); }

@@ -237,18 +237,28 @@ template <record T, class... C> struct column_view {
   mutable std::array<const void*, sizeof...(C)> bases{};
   detail::call_site at = {};  // of from
 };
-template <class T, class... V> requires(detail::is_column<std::remove_cvref_t<V>> && ...)
-auto columns(V&&... c) {
+namespace detail {
+template <class T, class... V> auto view_of_columns(V&&... c) {
   if constexpr (!check::columns::fit<T, typename std::remove_cvref_t<V>::value_type...>()) return check::after_error{};
-  else return column_view<T, typename std::remove_cvref_t<V>::value_type...>{{detail::kept_or_seen(std::forward<V>(c))...}, {}, {}};
+  else return column_view<T, typename std::remove_cvref_t<V>::value_type...>{{kept_or_seen(std::forward<V>(c))...}, {}, {}};
 }
-template <record T> auto columns(const columns_of<T>& c) {
+}  // namespace detail
+template <class T, class... V> requires((detail::is_column<std::remove_cvref_t<V>> && std::is_lvalue_reference_v<V>) && ...)
+auto columns(QUERY_DETAIL_LIFETIMEBOUND V&&... c) {
+  return detail::view_of_columns<T>(c...);
+}
+template <class T, class... V> requires((detail::is_column<std::remove_cvref_t<V>> && ...) && !(std::is_lvalue_reference_v<V> && ...))
+auto columns(V&&... c) {
+  return detail::view_of_columns<T>(std::forward<V>(c)...);
+}
+template <record T> auto columns(QUERY_DETAIL_LIFETIMEBOUND const columns_of<T>& c) {
   return std::apply([](const auto&... v) { return columns<T>(v...); }, c.fields);
 }
 template <record T> auto columns(columns_of<T>&& c) {
   return std::apply([](auto&... v) { return columns<T>(std::move(v)...); }, c.fields);
 }
-template <record T, class... C> Query<T, cpu::columns<T>> from(column_view<T, C...> v, detail::call_site at = detail::call_site::here()) {
+template <record T, class... C>
+Query<T, cpu::columns<T>> from(QUERY_DETAIL_LIFETIMEBOUND column_view<T, C...> v, detail::call_site at = detail::call_site::here()) {
   using V = column_view<T, C...>;
   auto n = detail::source_node(detail::verb::source_columns, "columns", ir::describe<T>(), at);
   v.at = at;

@@ -94,12 +94,15 @@ template <bool Sum, class T, class F> constexpr bool window_number() {
   else {
     using V = agg::value_in<F, T>;
     constexpr bool time = ir::time_point<V>, duration = !Sum && ir::duration<V>, text = !Sum && std::is_convertible_v<V, std::string_view>;
+    constexpr bool wide = std::is_integral_v<V> && std::numeric_limits<V>::digits > 64;  // __int128, which GNU's C++ calls an integer
     static_assert(!time, "query: over: sums, means and the like take numbers, not times. Of times there are min, max, first, last and lag; "
                          "of the time between two of them w.mean([](auto t) { return (t.end - t.begin).count(); })");
     static_assert(!duration, "query: over: means and the like take numbers, not durations. Give their numbers: "
                              "w.mean([](auto t) { return t.delay.count(); })");
     static_assert(!text, "query: over: means and the like take numbers, not texts: w.mean([](auto t) { return t.price; })");
-    return !time && !duration && !text;
+    static_assert(!wide, "query: over: sums, means and the like take numbers of up to 64 bits, not __int128. Give a std::int64_t or a "
+                         "double: w.sum([](auto t) { return static_cast<double>(t.units); })");
+    return !time && !duration && !text && !wide;
   }
 }
 // Before what a member does with its function.

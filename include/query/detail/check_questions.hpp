@@ -189,6 +189,12 @@ template <class F, class S, class T> constexpr bool result_points() {
   if constexpr (!gives_value<F, S>()) return false;
   else return points_into<std::remove_cvref_t<detail::given_by<F, S>>, T>;
 }
+template <class R> constexpr bool keeps_views();
+// Does it give views of the state, which ends with the call?
+template <class F, class S> constexpr bool result_keeps_views() {
+  if constexpr (!gives_value<F, S>()) return false;
+  else return !std::is_same_v<detail::result_of<F, S>, S> && keeps_views<detail::result_of<F, S>>();
+}
 
 // Does a result look at things that are not its own, where `stored` does not make values of it: std::set<std::string_view>,
 // std::variant<int, std::span<int>>, a std::views::transform of a list?

@@ -368,7 +368,10 @@ namespace query::check {
     constexpr bool views = !pointer && copied && !std::is_same_v<S, T> && keeps_views<detail::stored_t<S>>();                             \
     static_assert(!views, "query: " #verb ": the state is a container or std::variant of views (std::string_view, std::span), which "     \
                           "would look at rows that are gone. Let it own its values: std::map<std::string, int>");                         \
-    if constexpr (pointer || !copied || views) return false;                                                                              \
+    constexpr bool result_views = !pointer && copied && !views && result_keeps_views<R, S>();                                             \
+    static_assert(!result_views, "query: " #verb ": the result is a container or std::variant of views (std::string_view, std::span), "   \
+                                 "which would look at a state that is gone. Give what owns its values: std::set<std::string>");           \
+    if constexpr (pointer || !copied || views || result_views) return false;                                                              \
     else {                                                                                                                                \
       static_assert(updates<S, U, T> || fails_on<U, S, const T&>,                                                                         \
                     "query: " #verb ": update must take (state, row) and give the state's type, which is the seed's. Write the seed in "  \
