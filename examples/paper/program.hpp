@@ -239,7 +239,7 @@ inline placement placement_of(const std::string& plan) {
   return p;
 }
 
-// What one way took, and what it answered.
+// The time and the answer of one way.
 template <class Rows> struct measured {
   Rows answer;
   double first = 0;  // seconds, with kernels to compile and processes to start

@@ -88,7 +88,7 @@ template <class T, class F> constexpr bool window_function() {
                         "std::string, std::vector");
   return taken && !views;
 }
-// Of a function whose values become one number. Durations have sums, and times have not.
+// Checks a function whose values become one number. Durations can be added, and times cannot.
 template <bool Sum, class T, class F> constexpr bool window_number() {
   if constexpr (!window_function<T, F>()) return false;
   else {

@@ -25,7 +25,7 @@ class code_ids {
   bool serves(key_view keys, std::size_t n);
   // Writes ids, and the numbers of the rows, less `first`, that have none; returns how many these are.
   std::size_t find(std::size_t first, std::size_t n, std::uint32_t* ids, std::uint32_t* unknown);
-  // Of a row of the last find().
+  // Remembers the id of a row of the last find().
   void learn(std::uint32_t row, std::uint32_t id) { ids_.as<std::uint32_t>()[places_[row]] = id; }
   void forget() { combinations_ = 0; }
 

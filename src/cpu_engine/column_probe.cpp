@@ -84,7 +84,8 @@ class build_keys {
 // The build rows that match keys which come as codes: looked up once for each entry of the dictionary.
 class matches_of_codes {
  public:
-  // Of the first dictionary that comes, which a key has in all batches; null for others. Several threads at once.
+  // Returns the matches of the first dictionary that was asked for, which is usually that of all batches, and null for any other. Several
+  // threads may call this at once.
   const join_table::run* of(const dictionary* d, const join_table& table) const {
     std::call_once(made_, [&] {
       const std::size_t size = d->type()->size;

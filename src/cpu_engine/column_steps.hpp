@@ -44,7 +44,7 @@ class column_steps {
   const ir::type* row() const { return row_; }
   bool keeps_rows() const { return keeps_rows_; }                    // one row out for each row in
   bool only_tests() const { return only_tests_; }                    // columns are the source's
-  // Of a columnar source, from row `from` of these bases on.
+  // Gives the columns of a columnar source, from row `from` of these bases on.
   void columns_of(const void* const* bases, std::size_t from, std::vector<column>& to) const;
 
   class runner final : public detail::batch_sink {

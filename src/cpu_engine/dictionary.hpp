@@ -1,5 +1,5 @@
-// The entries of a column whose values are their numbers (codes): the column's `select`. What is known of an entry need not be computed
-// again for each row that names it.
+// The different values (entries) of a column that stores their numbers (codes) in its `select`. What is known of an entry is not
+// computed again for each row that has its code.
 //
 //   const dictionary d(ir::describe<std::string>(), entries, n);
 //   hash = d.hashes()[column.select[i]];

@@ -23,7 +23,7 @@ class group_sample final : public column_sink, public detail::batch_sink {
   // columns: the key of rows that come as columns; null: they come as records.
   group_sample(const detail::logical& n, const function_calls& key, const column_key* columns, runtime::buffer_pool& pool);
 
-  // Of a source with more rows than this, which do not go by while they are read.
+  // A sample needs a source with more rows than this, whose rows can be read again.
   static constexpr std::size_t least_rows = std::size_t{1} << 19;
   // False: a row of the sample fails, and the run itself says which row fails first.
   bool look(pipeline& p);

@@ -18,17 +18,10 @@ namespace query::cpu {
 
 // Calls f(Key{}) with the C++ type of an integer kind.
 template <class F> decltype(auto) with_integer(ir::kind k, F&& f) {
-  switch (k) {
-    case ir::kind::i8: return f(std::int8_t{});
-    case ir::kind::i16: return f(std::int16_t{});
-    case ir::kind::i32: return f(std::int32_t{});
-    case ir::kind::i64: return f(std::int64_t{});
-    case ir::kind::u8: return f(std::uint8_t{});
-    case ir::kind::u16: return f(std::uint16_t{});
-    case ir::kind::u32: return f(std::uint32_t{});
-    case ir::kind::u64: return f(std::uint64_t{});
-    default: throw internal_error("query: a key that is not an integer has no place in a range");
-  }
+  return with_type(k, [&]<class Key>(Key key) -> decltype(f(std::int64_t{})) {
+    if constexpr (std::is_integral_v<Key> && !std::is_same_v<Key, bool>) return f(key);
+    else throw internal_error("query: a key that is not an integer has no place in a range");
+  });
 }
 
 struct key_range {

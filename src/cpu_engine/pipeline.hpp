@@ -22,8 +22,8 @@
 namespace query::cpu {
 
 inline constexpr std::size_t part_rows = 1 << 16;
-// Of a source with so many rows of so many bytes. A row of a hundred numbers is more work than one of two: of few such rows, parts
-// are short enough that all threads get some.
+// The length of a part, in rows, for a source of `rows` rows of `row_bytes` bytes. A row of a hundred numbers is more work than a row of
+// two numbers. If such rows are few, parts are short enough for all threads to get some.
 std::size_t rows_a_part_of(std::size_t rows, std::size_t row_bytes);
 
 // A stage at work in one task: takes batches, gives batches.

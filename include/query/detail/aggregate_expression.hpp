@@ -120,7 +120,7 @@ struct negate_fn {
   template <class A> auto operator()(const A& a) const { return -a; }
 };
 template <deferred A> auto operator-(const A& a) { return make_apply(negate_fn{}, a); }
-// Of a whole query, means and the like are optional: *rows.mean(f).
+// Outside groups, the mean of a query is optional: *rows.mean(f).
 template <aggregate A> refused operator*(const A&) {
   static_assert(sizeof(A) == 0, "query: an aggregate of a group takes no `*`: leave it out. A group has rows, so its mean, min and max are "
                                 "plain values; those that may be null, as the variance of one row, are null in the result, too");
