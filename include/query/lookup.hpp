@@ -8,6 +8,7 @@
 
 #include <query/detail/discard.hpp>
 #include <query/detail/failure.hpp>
+#include <query/detail/given_row.hpp>
 #include <query/detail/stop.hpp>
 #include <query/group.hpp>
 
@@ -77,17 +78,19 @@ template <class K, class T> class lookup {
   auto begin() const { return groups_.begin(); }
   auto end() const { return groups_.end(); }
   // The rows of a key; none for an unknown key. O(log groups), as long as few keys share a hash of the user's.
-  const std::vector<T>& operator[](const K& k) const& {
+  const std::vector<T>& operator[](const detail::given_row<K>& k) const& {
     static const std::vector<T> none;
     const Group<K, T>* g = find(k);
     return g ? g->rows() : none;
   }
-  std::vector<T> operator[](const K& k) && { return std::as_const(*this)[k]; }  // q.to_lookup(key)[k]: the lookup ends with the expression
-  bool contains(const K& k) const { return find(k) != nullptr; }
+  std::vector<T> operator[](const detail::given_row<K>& k) && { return std::as_const(*this)[k]; }  // q.to_lookup(key)[k]: the lookup ends with the expression
+  bool contains(const detail::given_row<K>& k) const { return find(k) != nullptr; }
 
  private:
   const void* address(std::size_t i) const { return &groups_[i].key(); }
-  const Group<K, T>* find(const K& k) const {
+  const Group<K, T>* find(const detail::given_row<K>& given) const {
+    if (!detail::fits_rows<K>(given)) return nullptr;
+    const K& k = detail::row_of_given<K>(given);
     if (own_) {
       const std::size_t at = own_.find(&k, [this](std::size_t i) { return address(i); });
       return at == own_.nowhere ? nullptr : &groups_[at];
@@ -120,7 +123,9 @@ template <class T> class row_set {
   auto begin() const { return rows_.begin(); }
   auto end() const { return rows_.end(); }
   // Is there an equal row? NaNs are equal, and so are both zeros. O(log rows).
-  bool contains(const T& row) const {
+  bool contains(const detail::given_row<T>& given) const {
+    if (!detail::fits_rows<T>(given)) return false;
+    const T& row = detail::row_of_given<T>(given);
     std::size_t a = 0, b = rows_.size();
     while (a < b) {
       const std::size_t m = a + (b - a) / 2;
@@ -166,7 +171,9 @@ template <class K, class V> class map_of {
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   // The value of a key, or null. It lives as long as the map.
-  const V* find(const K& k) const& {
+  const V* find(const detail::given_row<K>& given) const& {
+    if (!detail::fits_rows<K>(given)) return nullptr;
+    const K& k = detail::row_of_given<K>(given);
     if (own_) {
       const std::size_t at = own_.find(&k, [this](std::size_t i) { return address(i); });
       return at == own_.nowhere ? nullptr : &entries_[at].second;
@@ -179,13 +186,13 @@ template <class K, class V> class map_of {
                                     "map, `auto m = rows.to_map(key);`, and ask m.find(k); or ask at(k) or contains(k)");
     return nullptr;
   }
-  bool contains(const K& k) const { return find(k) != nullptr; }
-  const V& at(const K& k, detail::call_site where = detail::call_site::here()) const& {
+  bool contains(const detail::given_row<K>& k) const { return find(k) != nullptr; }
+  const V& at(const detail::given_row<K>& k, detail::call_site where = detail::call_site::here()) const& {
     const V* v = find(k);
     if (!v) detail::fail("to_map(...).at", "there is no such key; use find, or test contains first", where);
     return *v;
   }
-  V at(const K& k, detail::call_site where = detail::call_site::here()) && { return std::as_const(*this).at(k, where); }
+  V at(const detail::given_row<K>& k, detail::call_site where = detail::call_site::here()) && { return std::as_const(*this).at(k, where); }
 
  private:
   using left_behind = detail::discarded_if_stopped<std::vector<std::pair<K, V>>>;

@@ -61,6 +61,19 @@ template <class Bound, class B> Bound range_bound(B b) {
   }
   return static_cast<Bound>(b);
 }
+// A duration in the units of the key's duration D, which are its own or finer; one that is too long is the longest.
+template <class Bound, class D, class B> Bound range_bound_in(const B& b) {
+  using ratio = ir::unit_ratio<typename B::period, typename D::period>;
+  if constexpr (std::is_floating_point_v<Bound>) {
+    return range_bound<Bound>(static_cast<double>(b.count()) * static_cast<double>(ratio::num) / static_cast<double>(ratio::den));
+  } else {
+    const std::int64_t count = range_bound<std::int64_t>(b.count());
+    std::int64_t units = 0;
+    if (__builtin_mul_overflow(count, ratio::num, &units))
+      return count < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+    return units;
+  }
+}
 
 // A function that a window's member takes, and what it gives: that member's result is asked for before its body says what is wrong.
 template <class F, class T>
@@ -275,27 +288,39 @@ template <class T, class... Order> class Window : public detail::window_aggregat
     const auto [begin, end] = bounds(1 - n, 0);
     return {*w_, begin, end, 1 - n, 0, false};
   }
-  // The rows whose key of the order is at least `from` and at most `to` more than this row's; less, in a descending order.
+  // The rows whose key of the order is at least `from` and at most `to` more than this row's; less, in a descending order. Bounds of a
+  // time or duration are durations: range(-std::chrono::minutes(5), std::chrono::minutes(0)).
   template <class A, class B> auto range(A from, B to) const {
     needs_order<B>();
     if constexpr (sizeof...(Order) > 0) {
       using F = typename std::tuple_element_t<0, std::tuple<Order...>>::function;
       using K = agg::value_in<F, T>;
-      constexpr bool number = std::is_arithmetic_v<K> && std::is_arithmetic_v<A> && std::is_arithmetic_v<B>;
-      constexpr bool time = ir::ticking<K> || ir::ticking<A> || ir::ticking<B>;
-      static_assert(!time, "query: over: range(from, to) takes numbers, not times or durations. Order by the time's number, and give the "
-                           "bounds in its unit: order_by([](auto t) { return t.at.time_since_epoch().count(); }) and w.range(-60, 0)");
-      static_assert(time || (sizeof...(Order) == 1 && number), "query: over: range(from, to) needs an order by one key, a number: "
-                                                               "over(key).order_by([](auto t) { return t.time; })");
-      if constexpr (sizeof...(Order) != 1 || !number) return check::after_error{};
-      else {
-        constexpr bool floats = std::is_floating_point_v<A> || std::is_floating_point_v<B> || std::is_floating_point_v<agg::value_in<F, T>>;
+      constexpr bool numbers = std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, durations = ir::duration<A> && ir::duration<B>;
+      static_assert(!ir::ticking<K> || durations, "query: over: range(from, to) over an order by times or durations takes durations: "
+                                                  "w.range(-std::chrono::minutes(5), std::chrono::minutes(0))");
+      static_assert(ir::ticking<K> || !(ir::ticking<A> || ir::ticking<B>),
+                    "query: over: range(from, to) over an order by a number takes numbers, in its unit: w.range(-60, 0)");
+      static_assert(ir::ticking<K> || ir::ticking<A> || ir::ticking<B> || (numbers && sizeof...(Order) == 1 && std::is_arithmetic_v<K>),
+                    "query: over: range(from, to) needs an order by one key, a number, time or duration: "
+                    "over(key).order_by([](auto t) { return t.time; })");
+      static_assert(!ir::ticking<K> || sizeof...(Order) == 1, "query: over: range(from, to) needs an order by one key");
+      if constexpr (sizeof...(Order) != 1) {
+        return check::after_error{};
+      } else if constexpr (ir::ticking<K> && durations) {
+        using D = ir::duration_in_t<K>;
+        constexpr bool exact = std::is_convertible_v<A, D> && std::is_convertible_v<B, D>;
+        static_assert(exact, "query: over: range(from, to): a bound has a finer unit than the key of the order, or a fraction of it. Round "
+                             "it, std::chrono::floor<std::chrono::seconds>(bound), or order by a time with that unit");
+        if constexpr (!exact) return check::after_error{};
+        else {
+          using Bound = std::conditional_t<std::is_floating_point_v<typename D::rep>, double, std::int64_t>;
+          return ranging<F, Bound>(detail::range_bound_in<Bound, D>(from), detail::range_bound_in<Bound, D>(to));
+        }
+      } else if constexpr (numbers && std::is_arithmetic_v<K>) {
+        constexpr bool floats = std::is_floating_point_v<A> || std::is_floating_point_v<B> || std::is_floating_point_v<K>;
         using Bound = std::conditional_t<floats, double, std::int64_t>;
-        const auto& by = std::get<0>(*order_);
-        const auto low = detail::range_bound<Bound>(from), high = detail::range_bound<Bound>(to);
-        const auto [begin, end] = w_->template state<detail::value_frame<F, T, Bound>>(by.f, by.descending, low, high).bounds(*w_);
-        return Frame<T, Bound, false>(*w_, begin, std::max(begin, end), low, high, true);
-      }
+        return ranging<F, Bound>(detail::range_bound<Bound>(from), detail::range_bound<Bound>(to));
+      } else return check::after_error{};
     } else return check::after_error{};
   }
 
@@ -381,6 +406,11 @@ template <class T, class... Order> class Window : public detail::window_aggregat
   template <class F> agg::given<F, T> value_of(const F& f, std::int64_t i) const {
     using V = agg::given<F, T>;
     return V(detail::as_stored<V>(detail::call(f, agg::seen_by<F>(w_->row(w_->begin + static_cast<std::size_t>(i))))));
+  }
+  template <class F, class Bound> Frame<T, Bound, false> ranging(Bound low, Bound high) const {
+    const auto& by = std::get<0>(*order_);
+    const auto [begin, end] = w_->template state<detail::value_frame<F, T, Bound>>(by.f, by.descending, low, high).bounds(*w_);
+    return {*w_, begin, std::max(begin, end), low, high, true};
   }
   template <class A> auto so_far(const A& a) const { return w_->template state<detail::running<A, T>>(a).value(*w_); }
   template <class F> detail::nearest_values<F, T>& nearest(const F& f) const {

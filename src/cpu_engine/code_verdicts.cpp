@@ -25,7 +25,7 @@ code_verdicts::bits* code_verdicts::of(const dictionary* d) const {
 std::optional<std::size_t> code_verdicts::find(const column_batch& b, test with, std::uint32_t* chosen) const {
   if (!column_) return std::nullopt;
   const column& c = b.columns[*column_];
-  if (!c.coded || c.optional) return std::nullopt;
+  if (!c.coded || !c.as_stored()) return std::nullopt;
   bits* const all = of(c.coded);
   if (!all) return std::nullopt;
   const std::uint32_t* const codes = c.select;

@@ -359,7 +359,7 @@ bool collected_keys::add_in_place(const detail::user_function& f, const collecte
     parts.clear();
     for (const planner::projected_part& part : key->parts) {
       const column& c = piece.columns[part.column];
-      if (c.optional || c.wraps) return false;
+      if (!c.as_stored()) return false;
       parts.push_back({part.type, part.to, static_cast<const std::byte*>(c.base) + part.within, c.stride, c.select, true, c.coded});
     }
     runs_.add(parts, piece.n);

@@ -26,7 +26,7 @@ class column_key {
     key_view run(const column_batch& rows) {
       const std::span<const column> columns = projector_.run(rows.columns, {}, rows.n);
       for (std::size_t c = 0; c < columns.size(); ++c) {
-        if (columns[c].optional) {  // a key has no rows that are missing
+        if (!columns[c].as_stored()) {  // a key has no rows that are missing
           gather(c, columns[c], rows.n);
           continue;
         }

@@ -247,7 +247,7 @@ class probe_step final : public column_join {
       if (!step_->probed_.optional_row) return columns;
       probed_.assign(columns.begin(), columns.end());
       for (std::size_t c = 0; c < columns.size(); ++c)
-        if (columns[c].optional) probed_[c] = gathered(c, columns[c], n);
+        if (!columns[c].as_stored()) probed_[c] = gathered(c, columns[c], n);
       probed_.push_back(presence(step_->probed_, true));
       return probed_;
     }

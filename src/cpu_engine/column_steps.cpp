@@ -157,7 +157,7 @@ class record_sink final : public column_sink {
  private:
   std::size_t width() const { return rows_.type()->size; }
   bool are_records(std::span<const column> columns) const {
-    return columns.size() == 1 && schema_->columns[0].type == rows_.type() && !columns[0].select && columns[0].stride == width();
+    return columns.size() == 1 && schema_->columns[0].type == rows_.type() && columns[0].side_by_side(width());
   }
   void add(const column_batch& b) {
     const bool follows = out_.n && are_records(b.columns) && b.columns[0].base == static_cast<std::byte*>(out_.rows) + out_.n * width();
@@ -378,13 +378,13 @@ column_values::column_values(const detail::user_function& f, const planner::colu
 const void* column_values::in_place(std::span<const column> columns) const {
   if (program_) return nullptr;
   const column& c = columns[part_.column];
-  return c.select || c.stride != type_->size ? nullptr : static_cast<const std::byte*>(c.base) + part_.within;
+  return c.side_by_side(type_->size) ? static_cast<const std::byte*>(c.base) + part_.within : nullptr;
 }
 
 const column* column_values::coded(std::span<const column> columns) const {
   if (program_) return nullptr;
   const column& c = columns[part_.column];
-  return c.coded && c.coded->type() == type_ && !c.optional ? &c : nullptr;
+  return c.coded && c.coded->type() == type_ && c.as_stored() ? &c : nullptr;
 }
 
 void column_values::map(std::span<const column> columns, std::size_t n, void* out, interpreter::scratch& s) const {

@@ -24,7 +24,7 @@ const detail::field_column* field_columns::of(const column_batch& b) {
     place& p = places_[f];
     if (p.column == schema_.columns.size()) continue;
     const column& c = b.columns[p.column];
-    if (!c.optional) {
+    if (c.as_stored()) {
       fields_[f] = {static_cast<const std::byte*>(c.base) + p.within, c.stride, c.select};
       continue;
     }

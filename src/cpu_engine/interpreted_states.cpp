@@ -131,7 +131,7 @@ class interpreted_states final : public group_states {
     if (!row.columns.empty() && call.part) {
       column c = row.columns[call.part->column];
       c.base = static_cast<const std::byte*>(c.base) + call.part->within;
-      if (!c.select && c.stride == t->size) return c.base;
+      if (c.side_by_side(t->size)) return c.base;
       gather_column(c, t, b.n, values.extend(b.n), t->size, false);
     } else {
       call.argument->run({&row, 1}, {b.collections, {}}, b.n, values.extend(b.n), scratches_[i]);

@@ -43,6 +43,9 @@ struct column {
   bool wraps = false;  // the values are those of optionals, which are empty in missing rows
   const void* otherwise = nullptr;
   const cpu::dictionary* coded = nullptr;  // if not null: its entries lie at base, and select has codes (cpu_engine/dictionary.hpp)
+
+  bool as_stored() const { return !optional && !wraps; }  // else its values must be gathered
+  bool side_by_side(std::size_t bytes) const { return as_stored() && !select && stride == bytes; }
 };
 inline constexpr std::uint32_t missing_row = ~std::uint32_t{0};
 

@@ -53,7 +53,7 @@ const void* side_keys::of(const column_batch& b) {
   }
   column c = form_->key_at ? b.columns[0] : b.columns[1];
   c.base = static_cast<const std::byte*>(c.base) + form_->key_at.value_or(0);
-  if (!c.select && c.stride == form_->key->size) return c.base;
+  if (c.side_by_side(form_->key->size)) return c.base;
   memory_.clear();
   gather_column(c, form_->key, b.n, memory_.extend(b.n), form_->key->size, false);
   memory_.grow(b.n);

@@ -11,7 +11,7 @@ const void* numbers_of(const number_operand& x, std::span<const column> columns,
   column c = columns[x.column];
   c.base = static_cast<const std::byte*>(c.base) + x.within;
   const void* values = c.base;
-  if (c.select || c.stride != x.lies->size) {
+  if (!c.side_by_side(x.lies->size)) {
     void* const to = s.gathered(right);
     gather_column(c, x.lies, n, to, x.lies->size, false);
     values = to;

@@ -63,7 +63,7 @@ void scatter_values(const std::uint16_t* partition_of, std::size_t n, std::vecto
 }
 
 // The values are not there for long, or are made of those that are, or lie behind numbers that mean more than a row.
-bool must_be_copied(const column& c) { return c.transient || c.optional || c.wraps; }
+bool must_be_copied(const column& c) { return c.transient || !c.as_stored(); }
 
 }  // namespace
 
@@ -219,7 +219,7 @@ std::size_t partition_writer::keep_bytes(std::span<const column> columns, std::s
     if (how_.columns[i].how != partition_store::stored_column::as::bytes) continue;
     const ir::type* const t = to_->schema_.columns[i].type;
     column c = columns[i];
-    if (c.optional || c.wraps) {
+    if (!c.as_stored()) {
       rows_buffer& all = whole_[values.size()];
       all.clear();
       gather_column(c, t, n, all.extend(n), t->size, false);
@@ -258,9 +258,9 @@ void partition_writer::keep(std::span<const column> columns, std::size_t n, cons
       gather_column(columns[i], t, n, memory_.fields[s.field].as<std::byte>() + n_ * t->size, t->size, false);
     } else if (s.objects) {
       rows_buffer& to = objects_[*s.objects];
-      if (owned && !columns[i].optional && !columns[i].select && columns[i].stride == t->size && t->life.move) {
+      if (owned && columns[i].side_by_side(t->size) && t->life.move) {
         to.take_rows(const_cast<void*>(columns[i].base), n);
-      } else if (owned && !columns[i].optional && t->life.move) {
+      } else if (owned && columns[i].as_stored() && t->life.move) {
         for (std::size_t row = 0; row < n; ++row) to.take_rows(const_cast<std::byte*>(value_at(columns[i], row)), 1);
       } else if (!t->trivial && !t->life.copy) {
         to.append_rows(columns[i].base, n);  // which says that they cannot be copied

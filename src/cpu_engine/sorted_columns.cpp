@@ -21,7 +21,7 @@ namespace {
 const std::byte* at_of(const column& c) { return static_cast<const std::byte*>(c.base); }
 
 // Values of its source, which stay where they are: row after row.
-bool lies_there(const column& c) { return !c.transient && c.stride && !c.optional && !c.wraps && !c.coded; }
+bool lies_there(const column& c) { return !c.transient && c.stride && c.as_stored() && !c.coded; }
 
 // One part of the rows: numbers of rows of the source, from its first batch on, and values that are no part of the source.
 struct sorted_part {

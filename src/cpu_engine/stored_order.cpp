@@ -80,7 +80,7 @@ std::span<const sort_key> batch_keys::of(std::span<const column> columns, std::s
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     const stored_order::key& k = order_->keys[i];
     column c = columns[k.column];
-    const bool whole = c.optional || c.wraps;  // else the part of each value that is the key
+    const bool whole = !c.as_stored();  // else the part of each value that is the key
     if (!whole) c.base = static_cast<const std::byte*>(c.base) + k.within;
     if (!whole && !c.select) {
       keys_[i].base = c.base;

@@ -40,7 +40,7 @@ template <class Bits> void stream_bits(const column& c, std::size_t n, void* to)
 
 // Numbers of 4 and 8 bytes where they lie; false: nothing was written.
 inline bool stream_numbers(const column& c, const ir::type* t, std::size_t n, void* to) {
-  if (c.optional || c.wraps || reinterpret_cast<std::uintptr_t>(to) % t->size != 0) return false;
+  if (!c.as_stored() || reinterpret_cast<std::uintptr_t>(to) % t->size != 0) return false;
   if (t->size == 4) stream_bits<std::int32_t>(c, n, to);
   else if (t->size == 8) stream_bits<long long>(c, n, to);
   else return false;

@@ -30,6 +30,11 @@ void fail_not_positive(std::string_view verb, std::int64_t n, call_site at) {
   const std::string what = verb == "window" ? "the length and the step" : "the number";  // it is not known which of the two
   fail(verb, what + " must be positive: " + std::to_string(n), at);
 }
+void row_does_not_fit(std::string_view verb, const std::string& number, std::size_t bytes, call_site at) {
+  fail(verb, number + " does not fit the rows, which are integers of " + std::to_string(8 * bytes) +
+                 " bits; give one that does, or make the rows wider first: select([](auto x) { return query::cast<std::int64_t>(x); })",
+       at);
+}
 void fail_past_last(std::string_view verb, std::string_view numbers, std::string_view last, call_site at) {
   fail(verb,
        std::string(numbers) + " pass " + std::string(last) +

@@ -2,8 +2,8 @@
 //
 // Measured in this process's processor time from the deadline on, as a machine with other work takes any time on the clock; that of
 // all threads together, also of the one that destroys what is left behind. (On a GPU on the clock, as threads that compile kernels go
-// on.) Tests fail above a bound that is wider by far, since other work on the machine costs processor time, too, and print what they
-// found. QUERY_TEST_LATENESS_TIMES=40 takes 40 times as many rows.
+// on.) Tests fail where five measurements in a row are above a bound that is wider by far, and print what they found.
+// QUERY_TEST_LATENESS_TIMES=40 takes 40 times as many rows.
 #include <time.h>
 
 #include <algorithm>
@@ -129,7 +129,8 @@ class noted_moment {
 };
 
 // run(seconds): with that timeout; gives the processor time when its result is there. Stopped when three and seven tenths of its own time
-// are over.
+// are over. What is late is late whenever it is tried; what other work on the machine delayed is not, so what is above the bound is
+// measured again.
 void check_lateness(const engine_config& e, const char* verb, const std::function<double(double)>& run) {
   SCOPED_TRACE(verb);
   auto begin = std::chrono::steady_clock::now();
@@ -139,26 +140,32 @@ void check_lateness(const engine_config& e, const char* verb, const std::functio
     run(std::numeric_limits<double>::infinity());
   }
   const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double most = e.accelerate ? bound_on_the_clock : bound;
   double worst = 0;
   int stopped = 0;
   for (const double part : {0.3, 0.7}) {
-    query::detail::wait_for_discarded();  // what the run before it left
-    noted_moment over(whole * part);
-    const auto started = std::chrono::steady_clock::now();
-    double ended = 0;
-    try {
-      ended = run(whole * part);
-    } catch (const query::cancelled&) {
-      ended = processor_seconds();
-      ++stopped;
+    double least = std::numeric_limits<double>::infinity();
+    for (int attempt = 0; attempt < 5 && least >= most; ++attempt) {
+      query::detail::wait_for_discarded();  // what the run before it left
+      noted_moment over(whole * part);
+      const auto started = std::chrono::steady_clock::now();
+      double ended = 0;
+      try {
+        ended = run(whole * part);
+      } catch (const query::cancelled&) {
+        ended = processor_seconds();
+        stopped += attempt == 0;
+      }
+      const double on_the_clock = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() - whole * part;
+      const double processor = over.until(ended);
+      least = std::min(least, e.accelerate ? on_the_clock : processor);
+      if (!computes(e)) break;
     }
-    const double on_the_clock = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() - whole * part;
-    const double processor = over.until(ended);
-    worst = std::max(worst, e.accelerate ? on_the_clock : processor);
+    worst = std::max(worst, least);
   }
   std::printf("%-24s %-22s %7.1f ms, stopped %d times of 2, at most %5.1f ms late\n", e.name, verb, whole * 1e3, stopped, worst * 1e3);
   if (computes(e)) {
-    EXPECT_LT(worst, e.accelerate ? bound_on_the_clock : bound);
+    EXPECT_LT(worst, most);
   }
 }
 
@@ -509,45 +516,50 @@ template <class F> std::string stopped_with(F run) {
 CONFORMS(lateness, is_explained, "timeout", "stop_on") {
   std::stop_source stop;
   const auto stopping = [&](std::int64_t a, std::int64_t b) { return stop.request_stop(), a < b; };
-  const auto says = [](const std::string& text, const std::string& begin, const std::string& verb,
+  // A machine with other work may let all of a deadline pass before the verb begins: then another one is named.
+  const auto says = [](const std::function<void()>& run, const std::string& begin, const std::string& verb,
                        const std::string& place = "lateness_test.cpp") {
-    EXPECT_EQ(text.rfind("query: cancelled: " + begin + ", while running " + verb, 0), 0u) << text;
-    EXPECT_NE(text.find(" (" + place + ":"), std::string::npos) << text;
+    std::string text;
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      text = stopped_with(run);
+      if (text.starts_with("query: cancelled: " + begin + ", while running " + verb) && text.find(" (" + place + ":") != text.npos) return;
+    }
+    ADD_FAILURE() << "not: " << begin << ", while running " << verb << " (" << place << ")\n" << text;
   };
   const auto some = source(e, numbers());
   const auto stoppable = some.stop_on(stop.get_token());
-  says(stopped_with([&] { stoppable.order_by(itself, stopping).to_vector(); }), "stop requested by stop_on", "order_by");
-  says(stopped_with([&] { stoppable.order_by(itself).to_vector(); }), "stop requested by stop_on", "order_by");
-  says(stopped_with([&] { some.select([](auto x) { return x + 1; }).timeout(0).sum(); }), "deadline of timeout(0)", "sum");
+  says([&] { stoppable.order_by(itself, stopping).to_vector(); }, "stop requested by stop_on", "order_by");
+  says([&] { stoppable.order_by(itself).to_vector(); }, "stop requested by stop_on", "order_by");
+  says([&] { some.select([](auto x) { return x + 1; }).timeout(0).sum(); }, "deadline of timeout(0)", "sum");
   const auto endless = on(e, query::generate([i = std::int64_t{0}]() mutable { return std::optional(i++); })).timeout(0.03125);
-  says(stopped_with([&] { endless.count(); }), "deadline of timeout(0.03125)", "count");
-  says(stopped_with([&] { endless.distinct().count(); }), "deadline of timeout(0.03125)", "distinct");
-  says(stopped_with([&] { endless.group_by(itself).count().to_vector(); }), "deadline of timeout(0.03125)", "group_by");
-  says(stopped_with([&] { endless.sequence_equal(endless); }), "deadline of timeout(0.03125)", "sequence_equal");
-  says(stopped_with([&] { (void)some.timeout(1e-9).sequence_equal(numbers()); }), "deadline of timeout(1e-09)", "sequence_equal");
-  says(stopped_with([&] { endless.first([](auto x) { return x < 0; }); }), "deadline of timeout(0.03125)", "first");
-  says(stopped_with([&] { endless.any([](auto x) { return x < 0; }); }), "deadline of timeout(0.03125)", "any");
-  says(stopped_with([&] { endless.min_by(itself); }), "deadline of timeout(0.03125)", "min_by");
+  says([&] { endless.count(); }, "deadline of timeout(0.03125)", "count");
+  says([&] { endless.distinct().count(); }, "deadline of timeout(0.03125)", "distinct");
+  says([&] { endless.group_by(itself).count().to_vector(); }, "deadline of timeout(0.03125)", "group_by");
+  says([&] { endless.sequence_equal(endless); }, "deadline of timeout(0.03125)", "sequence_equal");
+  says([&] { (void)some.timeout(1e-9).sequence_equal(numbers()); }, "deadline of timeout(1e-09)", "sequence_equal");
+  says([&] { endless.first([](auto x) { return x < 0; }); }, "deadline of timeout(0.03125)", "first");
+  says([&] { endless.any([](auto x) { return x < 0; }); }, "deadline of timeout(0.03125)", "any");
+  says([&] { endless.min_by(itself); }, "deadline of timeout(0.03125)", "min_by");
   // Not endless: groups in the order of their keys' first rows leave a GPU where the rows come in blocks.
-  says(stopped_with([&] { some.timeout(1e-9).to_lookup(itself); }), "deadline of timeout(1e-09)", "to_lookup");
+  says([&] { some.timeout(1e-9).to_lookup(itself); }, "deadline of timeout(1e-09)", "to_lookup");
   // Interpreted, the function of to_map is a verb of its own.
   const bool interpreted = std::string_view(e.column) == "interpreter";
   const auto of_map = [&](const char* source) { return interpreted ? "to_map" : source; };
   // No verb but the source runs: what its user called, not what it was given.
-  says(stopped_with([&] { some.timeout(1e-9).to_map(itself); }), "deadline of timeout(1e-09)", of_map("from"),
+  says([&] { some.timeout(1e-9).to_map(itself); }, "deadline of timeout(1e-09)", of_map("from"),
        interpreted ? "lateness_test.cpp" : "engines.hpp");
-  says(stopped_with([&] { source(e, rows()).timeout(1e-9).to_vectors(); }), "deadline of timeout(1e-09)", "from", "engines.hpp");
+  says([&] { source(e, rows()).timeout(1e-9).to_vectors(); }, "deadline of timeout(1e-09)", "from", "engines.hpp");
   const auto two = source(e, query::columns<Two>(numbers(), numbers()));
-  says(stopped_with([&] { two.timeout(1e-9).to_vectors(); }), "deadline of timeout(1e-09)", "columns", "engines.hpp");
-  says(stopped_with([&] { on(e, query::range(0, 1000)).timeout(1e-9).to_map(itself); }), "deadline of timeout(1e-09)",
+  says([&] { two.timeout(1e-9).to_vectors(); }, "deadline of timeout(1e-09)", "columns", "engines.hpp");
+  says([&] { on(e, query::range(0, 1000)).timeout(1e-9).to_map(itself); }, "deadline of timeout(1e-09)",
        of_map("range"));
-  says(stopped_with([&] { endless.to_map(itself); }), "deadline of timeout(0.03125)", of_map("generate"));
+  says([&] { endless.to_map(itself); }, "deadline of timeout(0.03125)", of_map("generate"));
   const std::list<std::int64_t> list(3, 7);
-  says(stopped_with([&] { on(e, query::from(list)).timeout(1e-9).to_map(itself); }), "deadline of timeout(1e-09)",
+  says([&] { on(e, query::from(list)).timeout(1e-9).to_map(itself); }, "deadline of timeout(1e-09)",
        of_map("from"));
   const std::string path = testing::TempDir() + "query_never_" + std::to_string(::getpid()) + ".csv";
   const auto all = source(e, rows());
-  says(stopped_with([&] { all.timeout(1e-9).write_csv(path); }), "deadline of timeout(1e-09)", "write_csv");
+  says([&] { all.timeout(1e-9).write_csv(path); }, "deadline of timeout(1e-09)", "write_csv");
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 

@@ -9,6 +9,7 @@
 #include "conformance/checking.hpp"
 #include "conformance/compare.hpp"
 #include "conformance/engines.hpp"
+#include "conformance/expect_message.hpp"
 
 namespace conformance {
 namespace {
@@ -317,6 +318,52 @@ CONFORMS(narrowing, the_number_is_named_where_no_row_can_be, "select") {
     return other.sum(p, [](auto r, auto x) { return query::make<small_payment>(r.id, x).amount; });
   });
   expect_misfit("select: ", "small_payment.amount, which is i32", [&] { (void)nested.to_vector(); });
+}
+
+// Rows and keys that are written as values: an integer that does not fit is an error as a row, and is not found where it is asked for.
+CONFORMS(narrowing, values_for_rows, "append", "prepend", "default_if_empty", "first_or_default", "last_or_default", "single_or_default",
+         "element_at_or_default", "contains", "to_lookup", "to_map", "to_set") {
+  const std::vector<std::int32_t> rows = {1, 2, 3};
+  const auto q = source(e, rows);
+  const std::int64_t large = 4'294'967'297, negative = -5'000'000'000;  // of 32 bits the first is 1
+  const auto none = [](auto x) { return x > 9; };
+  const auto itself = [](auto x) { return x; };
+  EXPECT_MESSAGE("append: 4294967297 does not fit the rows, which are integers of 32 bits", q.append(large));
+  EXPECT_MESSAGE("prepend: -5000000000 does not fit the rows", q.prepend(negative));
+  EXPECT_MESSAGE("default_if_empty: 4294967297 does not fit the rows", q.default_if_empty(large));
+  EXPECT_MESSAGE("first_or_default: 4294967297 does not fit", q.first_or_default(large));
+  EXPECT_MESSAGE("first_or_default: 18446744073709551615 does not fit", q.first_or_default(none, ~std::uint64_t{0}));
+  EXPECT_MESSAGE("last_or_default: 4294967297 does not fit", q.last_or_default(large));
+  EXPECT_MESSAGE("last_or_default: 4294967297 does not fit", q.last_or_default(none, large));
+  EXPECT_MESSAGE("single_or_default: 4294967297 does not fit", q.take(1).single_or_default(large));
+  EXPECT_MESSAGE("single_or_default: 4294967297 does not fit", q.single_or_default(none, large));
+  EXPECT_MESSAGE("element_at_or_default: 4294967297 does not fit", q.element_at_or_default(7, large));
+  EXPECT_MESSAGE("contains: 4294967297 does not fit", q.contains(large, [](std::int32_t a, std::int32_t b) { return a == b; }));
+  EXPECT_FALSE(q.contains(large));
+  EXPECT_TRUE(q.contains(std::uint64_t{1}));
+  EXPECT_FALSE(query::value_of(q).contains(large).get());
+  EXPECT_TRUE(query::value_of(q).contains(std::int64_t{3}).get());
+  const auto lookup = q.to_lookup(itself);
+  EXPECT_FALSE(lookup.contains(large));
+  EXPECT_TRUE(lookup[large].empty());
+  EXPECT_EQ(lookup[std::int64_t{1}].size(), 1u);
+  const auto map = q.to_map(itself);
+  EXPECT_FALSE(map.contains(large));
+  EXPECT_EQ(map.find(large), nullptr);
+  EXPECT_THROW((void)map.at(large), query::user_error);
+  EXPECT_EQ(map.at(std::int64_t{2}), 2);
+  EXPECT_FALSE(q.to_set().contains(large));
+  EXPECT_TRUE(q.to_set().contains(std::int64_t{2}));
+  EXPECT_ROWS(q.append(std::int64_t{4}).prepend(std::uint8_t{0}).default_if_empty(std::size_t{5}).to_vector(),
+              (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(q.first_or_default(none, std::int64_t{-7}), -7);
+  EXPECT_EQ(q.where(none).last_or_default(), 0);
+  EXPECT_EQ(q.element_at_or_default(7, -8), -8);
+
+  const std::vector<std::uint8_t> bytes = {200};
+  EXPECT_MESSAGE("append: -56 does not fit the rows, which are integers of 8 bits", source(e, bytes).append(-56));
+  EXPECT_FALSE(source(e, bytes).contains(-56));
+  EXPECT_TRUE(source(e, bytes).contains(200));
 }
 
 }  // namespace

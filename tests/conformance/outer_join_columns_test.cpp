@@ -275,6 +275,51 @@ CONFORMS(outer_join_columns, right_and_full_joins, "right_join", "full_join", "t
   });
 }
 
+// Parts of rows that are optionals in the result alone: keys of groups, sorts, sets, joins and windows, and filters.
+CONFORMS(outer_join_columns, what_comes_after_right_and_full_joins, "right_join", "full_join", "where", "group_by", "order_by", "distinct",
+         "join", "over") {
+  each_pair(e, [](const auto& a, const auto& b, const auto& l, const auto& r) {
+    const auto check = [&](const auto& joined, const std::vector<sided>& wanted) {
+      const auto by = [&](auto k) {
+        using key_type = std::decay_t<decltype(k(wanted[0]))>;
+        std::vector<std::pair<key_type, std::int64_t>> groups;
+        std::vector<key_type> different;
+        for (const auto& [g, of] : grouped(wanted, k)) groups.emplace_back(g, std::ssize(of)), different.push_back(g);
+        EXPECT_SAME_ROWS(joined.group_by(k).select([](auto g) { return std::pair(g.key(), g.count()); }).to_vector(), groups);
+        EXPECT_SAME_ROWS(joined.select(k).distinct().to_vector(), different);
+        EXPECT_SAME_ROWS(joined.order_by(k).select(k).to_vector(), selected(wanted, k));
+        EXPECT_SAME_ROWS(joined.over(k).select([](const sided&, auto w) { return w.count(); }).to_vector(), [&] {
+          std::vector<std::int64_t> sizes;
+          for (const auto& [g, n] : groups) sizes.insert(sizes.end(), static_cast<std::size_t>(n), n);
+          return sizes;
+        }());
+        std::int64_t pairs = 0;
+        for (const auto& [g, n] : groups)
+          if (!is_null(g)) pairs += n;
+        EXPECT_EQ(joined.join(query::from(different), k, [](auto x) { return x; }, [](auto, auto) { return 1; }).count(), pairs);
+      };
+      by([](auto t) { return t.id; });
+      by([](auto t) { return t.left; });
+      by([](auto t) { return std::tuple(t.id, t.right); });
+      const auto few = [](auto t) { return t.id.value_or(-1) > 3; };
+      EXPECT_SAME_ROWS(joined.where(few).to_vector(), kept(wanted, few));
+      const auto same = [](auto t) { return t.left == t.right; };
+      EXPECT_SAME_ROWS(joined.where(same).to_vector(), kept(wanted, same));
+    };
+    std::vector<sided> right, full;
+    const auto found = matches(l, r, lot, lot);
+    const auto back = matches(r, l, lot, lot);
+    for (std::size_t i = 0; i < l.size(); ++i) {
+      for (const rate& m : found[i]) right.push_back(both_of(&l[i], &m)), full.push_back(both_of(&l[i], &m));
+      if (found[i].empty()) full.push_back(both_of(&l[i], nullptr));
+    }
+    for (std::size_t i = 0; i < r.size(); ++i)
+      if (back[i].empty()) right.push_back(both_of(nullptr, &r[i])), full.push_back(both_of(nullptr, &r[i]));
+    check(a.right_join(b, lot, lot, of_right), right);
+    check(a.full_join(b, lot, lot, both), full);
+  });
+}
+
 // The left rows of a full join that a left join gave: their optionals are values there.
 CONFORMS(outer_join_columns, a_full_join_of_what_a_left_join_gave, "left_join", "full_join") {
   each_pair(e, [](const auto& a, const auto& b, const auto& l, const auto& r) {

@@ -1,5 +1,6 @@
 // over(key): functions of windows, beside loops over the rows of each group in their order.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -372,6 +373,49 @@ CONFORMS(windows, first_and_last_of_texts_pairs_and_records, "over") {
     EXPECT_ROWS(given(texts), at_ends(texts));
     EXPECT_ROWS(given(whole), at_ends(whole));
   }
+}
+
+struct seen {
+  std::chrono::sys_time<std::chrono::milliseconds> at;
+  std::optional<std::chrono::seconds> took;
+  std::int64_t n = 0;
+};
+QUERY_RECORD(seen, at, took, n);
+
+// Bounds of times are durations of the key's unit or a coarser one; those that are too long in its unit reach to the end.
+CONFORMS(windows, ranges_of_times_and_durations, "over") {
+  using namespace std::chrono_literals;
+  std::vector<seen> rows;
+  for (std::int64_t i = 0; i < 500; ++i) {
+    const std::int64_t x = (i * 7919) % 100'003;
+    rows.push_back({std::chrono::sys_time<std::chrono::milliseconds>(std::chrono::milliseconds(x * 100 - 3'000'000)),
+                    x % 7 == 0 ? std::nullopt : std::optional(std::chrono::seconds(x % 300)), x});
+  }
+  const auto sums = [&](const auto& within) {
+    std::vector<std::int64_t> all;
+    for (const seen& here : rows) {
+      std::int64_t sum = 0;
+      for (const seen& other : rows)
+        if (within(here, other)) sum += other.n;
+      all.push_back(sum);
+    }
+    return all;
+  };
+  const auto at = [](const auto& r) { return r.at; };
+  const auto took = [](const auto& r) { return r.took; };
+  const auto n = [](const auto& r) { return r.n; };
+  const auto q = source(e, rows).over();
+  EXPECT_ROWS(q.order_by(at).select([=](auto, auto w) { return w.range(-90min, 1500ms).sum(n); }).to_vector(),
+              sums([](const seen& a, const seen& b) { return b.at - a.at >= -90min && b.at - a.at <= 1500ms; }));
+  EXPECT_ROWS(q.order_by_descending(at).select([=](auto, auto w) { return w.range(1h, std::chrono::hours::max()).sum(n); }).to_vector(),
+              sums([](const seen& a, const seen& b) { return a.at - b.at >= 1h; }));
+  EXPECT_ROWS(q.order_by(took).select([=](auto, auto w) { return w.range(-1min, 0s).sum(n); }).to_vector(),
+              sums([](const seen& a, const seen& b) {
+                if (!a.took || !b.took) return !a.took && !b.took;
+                return *b.took - *a.took >= -1min && *b.took <= *a.took;
+              }));
+  EXPECT_ROWS(q.order_by(at).select([=](auto, auto w) { return w.range(std::chrono::hours::min(), 0s).sum(n); }).to_vector(),
+              sums([](const seen& a, const seen& b) { return b.at <= a.at; }));
 }
 
 struct undescribed { int key, value; };

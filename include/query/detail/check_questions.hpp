@@ -177,6 +177,8 @@ inline constexpr bool points_into<It, Row...> =
     std::is_lvalue_reference_v<decltype(*std::declval<const It&>())> &&
     (is_part_of<std::conditional_t<std::is_same_v<typename It::value_type, char>, std::string, typename It::value_type>, Row>() || ...);
 template <class R, class... Row> inline constexpr bool points_into<std::optional<R>, Row...> = points_into<R, Row...>;
+template <class R, class... Row> requires(ir::is_list_v<R> || ir::is_array_v<R>)
+inline constexpr bool points_into<R, Row...> = points_into<typename R::value_type, Row...>;
 template <class A, class B, class... Row>
 inline constexpr bool points_into<std::pair<A, B>, Row...> = points_into<A, Row...> || points_into<B, Row...>;
 template <class... E, class... Row> inline constexpr bool points_into<std::tuple<E...>, Row...> = (points_into<E, Row...> || ...);

@@ -14,6 +14,13 @@ template <class V> auto distance_of(const V& a, const V& b) {
   }
 }
 
+// What a range measures by: the number itself, or that of a time or duration.
+template <class V> auto ranged(const V& v) {
+  if constexpr (ir::time_point<V>) return v.time_since_epoch().count();
+  else if constexpr (ir::duration<V>) return v.count();
+  else return v;
+}
+
 // The rows whose value of the order lies within [low, high] of the visited row's. Nulls and NaNs are the frame of each other.
 template <class F, class T, class B> class value_frame final : public window_state {
  public:
@@ -37,10 +44,10 @@ template <class F, class T, class B> class value_frame final : public window_sta
   }
 
  private:
-  using value = agg::value_in<F, T>;
+  using value = decltype(ranged(std::declval<const agg::value_in<F, T>&>()));
   std::optional<value> of(const window_rows<T>& w, std::size_t i) const {
     std::optional<value> v;
-    agg::with_value(f_, w.row(i), [&](const auto& x) { v = x; });
+    agg::with_value(f_, w.row(i), [&](const auto& x) { v = ranged(x); });
     if constexpr (std::is_floating_point_v<value>)
       if (v && *v != *v) v.reset();
     return v;

@@ -166,11 +166,13 @@ template <class Q> class lazily {
     return one([f, k](auto g) { return g.top_k_frequent(f, k); }, at, "top_k_frequent");
   }
   auto any(call_site at = call_site::here()) const { return of(q_.take(1, at, "any"), [](auto g) { return g.count() > 0; }, at, "any"); }
-  auto contains(const T& value, call_site at = call_site::here()) const {
+  auto contains(const detail::given_row<T>& given, call_site at = call_site::here()) const {
     if constexpr (!check::contains::equal<T>()) return check::after_error{};
-    else return any([value](const T& r) { return r == value; }, at);
+    else
+      return any([value = T(detail::row_of_given<T>(given)), fits = detail::fits_rows<T>(given)](const T& r) { return fits && r == value; }, at);
   }
-  template <verbs::key_function Equal> auto contains(const T& value, Equal equal, call_site at = call_site::here()) const {
+  template <verbs::key_function Equal> auto contains(detail::given_row<T> given, Equal equal, call_site at = call_site::here()) const {
+    const T value = detail::fitting_row<T>("contains", given, at);
     if constexpr (!check::contains::custom_equal<Equal, T, T>()) return check::after_error{};
     else return any([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); }, at);
   }

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include <query/detail/given_row.hpp>
 #include <query/detail/list_copy.hpp>
 #include <query/detail/rows_function.hpp>
 #include <query/gpu_apply.hpp>
@@ -147,11 +148,11 @@ template <class Derived, class T> class sequence {
       return finish<T>(std::move(node), self());
     }
   }
-  auto append(T row, call_site at = call_site::here()) const {
-    return two(self().to_pipe(), rows_pipe<T>(std::vector<T>{std::move(row)}, at), "append", at);
+  auto append(detail::given_row<T> row, call_site at = call_site::here()) const {
+    return two(self().to_pipe(), row_pipe("append", row, at), "append", at);
   }
-  auto prepend(T row, call_site at = call_site::here()) const {
-    return two(rows_pipe<T>(std::vector<T>{std::move(row)}, at), self().to_pipe(), "prepend", at);
+  auto prepend(detail::given_row<T> row, call_site at = call_site::here()) const {
+    return two(row_pipe("prepend", row, at), self().to_pipe(), "prepend", at);
   }
   template <class X>
   requires(!check::becomes_row<X, T>) auto append(const X&) const {
@@ -166,9 +167,9 @@ template <class Derived, class T> class sequence {
   // A single row `value` where there are none.
   template <class X> requires(!check::becomes_row<X, T> && !std::is_same_v<X, call_site>)
   auto default_if_empty(const X&) const { check::default_if_empty::row<X, T>(); return check::after_error{}; }
-  auto default_if_empty(T value = T(), call_site at = call_site::here()) const {
+  auto default_if_empty(detail::given_row<T> value = T(), call_site at = call_site::here()) const {
     auto n = new_node<T>(detail::verb::default_if_empty, "default_if_empty", at, self());
-    n->inputs.push_back(rows_pipe<T>(std::vector<T>{std::move(value)}, at));
+    n->inputs.push_back(row_pipe("default_if_empty", value, at));
     return finish<T>(std::move(n), self());
   }
   // f(a, b) of rows with equal numbers; as long as the shorter one. Without f: std::pair. The other rows are another
@@ -308,6 +309,9 @@ template <class Derived, class T> class sequence {
  private:
   friend struct run_caller;
   const Derived& self() const { return static_cast<const Derived&>(*this); }
+  static detail::pipe row_pipe(const char* verb, detail::given_row<T>& row, call_site at) {
+    return rows_pipe<T>(std::vector<T>{detail::fitting_row<T>(verb, row, at)}, at);
+  }
   template <class Q, class F> auto zipped(const Q& q, const F& f, call_site at) const {
     using R = check::row_of_t<Q>;
     if constexpr (!may_be_copied<check::zip, R, check::is_query_v<Q> && std::is_same_v<F, pair_rows>>()) {

@@ -110,16 +110,17 @@ template <class Derived, class T> class terminals {
     return r;
   }
   T first(call_site at = call_site::here()) const { return need(first_or_none(at, "first"), "first", at); }
-  T first_or_default(T other = T(), call_site at = call_site::here()) const {
-    return first_or_none(at, "first_or_default").value_or(std::move(other));
+  T first_or_default(detail::given_row<T> other = T(), call_site at = call_site::here()) const {
+    T otherwise = detail::fitting_row<T>("first_or_default", other, at);
+    return first_or_none(at, "first_or_default").value_or(std::move(otherwise));
   }
   template <class F> requires(!std::is_same_v<F, call_site>) T first(F f, call_site at = call_site::here()) const {
     if constexpr (!check::first::predicate<F, T>()) return check::after_error{};
     else return need(self().where(f, at, "first").first_or_none(at, "first"), "first", at);
   }
-  template <class F> T first_or_default(F f, T other, call_site at = call_site::here()) const {
+  template <class F> T first_or_default(F f, detail::given_row<T> other, call_site at = call_site::here()) const {
     if constexpr (!check::first_or_default::predicate<F, T>()) return check::after_error{};
-    else return self().where(f, at, "first_or_default").first_or_none(at, "first_or_default").value_or(std::move(other));
+    else return self().where(f, at, "first_or_default").first_or_default(std::move(other), at);
   }
   template <class F> requires(!std::is_same_v<F, call_site>) T last(F f, call_site at = call_site::here()) const {
     if constexpr (!check::last::predicate<F, T>()) return check::after_error{};
@@ -137,17 +138,18 @@ template <class Derived, class T> class terminals {
     if constexpr (!check::last_or_none::predicate<F, T>()) return check::after_error{};
     else return self().where(f, at, "last_or_none").last_or_none(at);
   }
-  template <class F> T last_or_default(F f, T other, call_site at = call_site::here()) const {
+  template <class F> T last_or_default(F f, detail::given_row<T> other, call_site at = call_site::here()) const {
     if constexpr (!check::last_or_default::predicate<F, T>()) return check::after_error{};
     else return self().where(f, at, "last_or_default").last_or_default(std::move(other), at);
   }
-  template <class F> T single_or_default(F f, T other, call_site at = call_site::here()) const {
+  template <class F> T single_or_default(F f, detail::given_row<T> other, call_site at = call_site::here()) const {
     if constexpr (!check::single_or_default::predicate<F, T>()) return check::after_error{};
     else return self().where(f, at, "single_or_default").single_or_default(std::move(other), at);
   }
   T last(call_site at = call_site::here()) const { return need(last_or_none(at, "last"), "last", at); }
-  T last_or_default(T other = T(), call_site at = call_site::here()) const {
-    return last_or_none(at, "last_or_default").value_or(std::move(other));
+  T last_or_default(detail::given_row<T> other = T(), call_site at = call_site::here()) const {
+    T otherwise = detail::fitting_row<T>("last_or_default", other, at);
+    return last_or_none(at, "last_or_default").value_or(std::move(otherwise));
   }
   std::optional<T> last_or_none(call_site at = call_site::here(), const char* label = "last_or_none") const {
     return only(self().take_last(1, at, label).to_vector());
@@ -158,18 +160,22 @@ template <class Derived, class T> class terminals {
     if (v.size() == 2) detail::fail("single", "the query has more than one row; use first, or a stricter where", at);
     return need(only(std::move(v)), "single", at);
   }
-  T single_or_default(T other = T(), call_site at = call_site::here()) const {
+  T single_or_default(detail::given_row<T> other = T(), call_site at = call_site::here()) const {
+    T otherwise = detail::fitting_row<T>("single_or_default", other, at);
     auto v = self().take(2, at, "single_or_default").to_vector();
     if (v.size() == 2) detail::fail("single_or_default", "the query has more than one row; use first_or_default, or a stricter where", at);
-    return only(std::move(v)).value_or(std::move(other));
+    return only(std::move(v)).value_or(std::move(otherwise));
   }
   template <class N> T element_at(N i, call_site at = call_site::here()) const {
     if constexpr (!check::element_at::whole<N>()) return check::after_error{};
     else return need(nth("element_at", i, at), "element_at", at);
   }
-  template <class N> T element_at_or_default(N i, T other = T(), call_site at = call_site::here()) const {
+  template <class N> T element_at_or_default(N i, detail::given_row<T> other = T(), call_site at = call_site::here()) const {
     if constexpr (!check::element_at_or_default::whole<N>()) return check::after_error{};
-    else return nth("element_at_or_default", i, at).value_or(std::move(other));
+    else {
+      T otherwise = detail::fitting_row<T>("element_at_or_default", other, at);
+      return nth("element_at_or_default", i, at).value_or(std::move(otherwise));
+    }
   }
 
   // ---- questions
@@ -184,7 +190,9 @@ template <class Derived, class T> class terminals {
       return !exists(
           [f](const auto& r) requires std::is_invocable_v<const F&, decltype(r)> { return !static_cast<bool>(f(r)); }, at, "all");
   }
-  bool contains(const T& value, call_site at = call_site::here()) const {
+  bool contains(const detail::given_row<T>& given, call_site at = call_site::here()) const {
+    if (!detail::fits_rows<T>(given)) return false;
+    const T& value = detail::row_of_given<T>(given);
     if constexpr (!check::contains::equal<T>()) return check::after_error{};
     else if constexpr (detail::operand<check::without_null_t<T>>)
       return exists([value](const auto& r) requires requires { r == value; } { return static_cast<bool>(r == value); }, at, "contains");
@@ -192,7 +200,8 @@ template <class Derived, class T> class terminals {
   }
   template <class X> requires(!check::becomes_row<X, T>) bool contains(const X&) const { return check::contains::row<X, T>(); }
   // Rows are compared one by one: an equality needs no hash here. equal(row, value).
-  template <key_function Equal> bool contains(const T& value, Equal equal, call_site at = call_site::here()) const {
+  template <key_function Equal> bool contains(detail::given_row<T> given, Equal equal, call_site at = call_site::here()) const {
+    const T value = detail::fitting_row<T>("contains", given, at);
     if constexpr (!check::contains::custom_equal<Equal, T, T>()) return check::after_error{};
     else return exists([value, equal](const T& r) { return static_cast<bool>(equal(r, value)); }, at, "contains");
   }
