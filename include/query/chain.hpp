@@ -127,7 +127,8 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
     }
   }
   // Replaces each row by the elements of f(row), or of f(row, number), any range.
-  template <class F> auto select_many(F f, detail::call_site at = detail::call_site::here()) const {
+  template <class F>
+  auto select_many(F f, detail::call_site at = detail::call_site::here(), const char* label = "select_many") const {
     if constexpr (!check::select_many::all<F, T>()) {
       return check::after_error{};
     } else if constexpr (check::takes_number<F, T>) {
@@ -152,7 +153,7 @@ template <class T, class Chain = cpu::rows<T>> class Query : public verbs::of_ro
         }
         out.flush(to);
       };
-      return extend<R>(detail::verb::select_many, "select_many", std::move(u), at, state_.origin, link(chain_, f));
+      return extend<R>(detail::verb::select_many, label, std::move(u), at, state_.origin, link(chain_, f));
     }
   }
   // By result(row, element) for each element of f(row), or of f(row, number).

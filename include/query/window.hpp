@@ -92,14 +92,21 @@ template <class T, class F> constexpr bool window_function() {
   static_assert(comparable_function<F>::value || !taken,
                 "query: over: a function that a window's member takes captures something, which may change from row to row. Pass what it "
                 "captures by query::with([](auto t, double k) { ... }, k), or compute the value in a select before over(key)");
+  constexpr bool nothing = [] {
+    if constexpr (taken && check::can_call<F, T>) return std::is_void_v<std::invoke_result_t<const F&, const T&>>;
+    else return false;
+  }();
+  static_assert(!nothing, "query: over: a function that a window's member takes gives nothing. Return a value. If the function has an "
+                          "error above, mend that one first");
   constexpr bool views = [] {
-    if constexpr (taken && check::can_call<F, T>) return !std::is_same_v<result_of<F, T>, T> && check::keeps_views<result_of<F, T>>();
+    if constexpr (nothing) return false;
+    else if constexpr (taken && check::can_call<F, T>) return !std::is_same_v<result_of<F, T>, T> && check::keeps_views<result_of<F, T>>();
     else return false;
   }();
   static_assert(!views, "query: over: a function that a window's member takes gives a container, std::variant or range of views "
                         "(std::string_view, std::span, references), which would look at rows that are gone. Give what owns its values: "
                         "std::string, std::vector");
-  return taken && !views;
+  return taken && !nothing && !views;
 }
 // Checks a function whose values become one number. Durations can be added, and times cannot.
 template <bool Sum, class T, class F> constexpr bool window_number() {
@@ -399,8 +406,8 @@ template <class T, class... Order> class Window : public detail::window_aggregat
                   "query: over: the value of lag and lead where there is no row has a fraction, and the others are integers: give one");
     if constexpr (detail::may_not_fit<D, V>)
       if (!detail::fits<V>(otherwise))
-        throw user_error("query: over: lag, lead: the value for where there is no row, " + std::to_string(otherwise) +
-                         ", does not fit the others: an integer of " + std::to_string(8 * sizeof(V)) + " bits");
+        throw detail::unplaced_error("lag, lead: the value for where there is no row, " + std::to_string(otherwise) +
+                                     ", does not fit the others, which are integers of " + std::to_string(8 * sizeof(V)) + " bits");
     return i < 0 ? static_cast<V>(otherwise) : value_of(f, i);
   }
   template <class F> agg::given<F, T> value_of(const F& f, std::int64_t i) const {

@@ -310,6 +310,18 @@ CONFORMS(narrowing, lists_of_views_become_lists_of_strings, "select") {
   EXPECT_ROWS(made.to_vector(), expected);
 }
 
+CONFORMS(narrowing, errors_name_the_verb_that_was_written, "unpivot", "over") {
+  const std::vector<payment> rows = {{7, 4000000000, 1, 1, 1}};
+  const auto q = source(e, rows);
+  const auto id = [](auto p) { return p.id; };
+  expect_misfit("unpivot: ", "small_payment.amount, which is i32", [&] {
+    (void)q.unpivot([](auto p) { return query::make<small_payment>(p.id, p.amount); }, query::field("id", id)).to_vector();
+  });
+  const auto way = [](const auto& p) { return p.way; };
+  EXPECT_MESSAGE("over: lag, lead: the value for where there is no row, 4294967297, does not fit the others, which are integers of 32 bits",
+                 q.over().select([=](const auto&, auto w) { return w.lead(way, 1, std::int64_t{4'294'967'297}); }).to_vector());
+}
+
 // A row whose other fields cannot be computed, and one of a nested computation, are not shown; the number and the field are.
 CONFORMS(narrowing, the_number_is_named_where_no_row_can_be, "select") {
   const std::vector<payment> rows = {{7, 4000000000, 1, 1, 1}};
@@ -359,6 +371,23 @@ CONFORMS(narrowing, values_for_rows, "append", "prepend", "default_if_empty", "f
   EXPECT_EQ(q.first_or_default(none, std::int64_t{-7}), -7);
   EXPECT_EQ(q.where(none).last_or_default(), 0);
   EXPECT_EQ(q.element_at_or_default(7, -8), -8);
+
+  const std::vector<std::optional<std::int32_t>> perhaps = {1, std::nullopt, 2};
+  const auto p = source(e, perhaps);
+  EXPECT_MESSAGE("append: 4294967297 does not fit the rows, which are integers of 32 bits", p.append(large));
+  EXPECT_MESSAGE("prepend: -5000000000 does not fit the rows", p.prepend(std::optional(negative)));
+  EXPECT_MESSAGE("first_or_default: 4294967297 does not fit", p.first_or_default(large));
+  EXPECT_FALSE(p.contains(large));
+  EXPECT_FALSE(p.contains(std::optional(large)));
+  EXPECT_TRUE(p.contains(std::int64_t{2}));
+  EXPECT_TRUE(p.contains(std::nullopt));
+  EXPECT_FALSE(query::value_of(p).contains(large).get());
+  EXPECT_FALSE(p.to_lookup(itself).contains(large));
+  EXPECT_TRUE(p.to_lookup(itself).contains(std::nullopt));
+  EXPECT_FALSE(p.to_map(itself).contains(large));
+  EXPECT_FALSE(p.to_set().contains(large));
+  EXPECT_ROWS(p.append(std::int64_t{4}).append(std::nullopt).to_vector(),
+              (std::vector<std::optional<std::int32_t>>{1, std::nullopt, 2, 4, std::nullopt}));
 
   const std::vector<std::uint8_t> bytes = {200};
   EXPECT_MESSAGE("append: -56 does not fit the rows, which are integers of 8 bits", source(e, bytes).append(-56));

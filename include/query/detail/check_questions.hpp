@@ -113,9 +113,10 @@ template <class S, class C> inline constexpr bool combines = gives_state<S, C, S
 // A QUERY_RECORD with a mistake is an error of its own, so rows of it are not refused a second time.
 template <class T> inline constexpr bool said_or_described = ir::described_v<T> || detail::has_meta<T>;
 
-// A value that stands for a row of T: 2.5 is none of integers.
+// A value that stands for a row of T: 2.5 is none of integers, nor of optional ones.
 template <class X, class T>
-inline constexpr bool becomes_row = std::is_convertible_v<const X&, T> && !(std::is_floating_point_v<X> && std::is_integral_v<T>);
+inline constexpr bool becomes_row =
+    std::is_convertible_v<const X&, T> && !(std::is_floating_point_v<without_null_t<X>> && std::is_integral_v<without_null_t<T>>);
 
 // Is T a std::variant with one U? Its header is the user's to include: holds_alternative and get_if are found beside T.
 template <class U, class T> inline constexpr bool has_alternative = false;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -17,15 +18,23 @@
 
 namespace query::detail {
 
+template <class T> struct integer_in { using type = T; };
+template <class I> struct integer_in<std::optional<I>> { using type = I; };
+
+// T: an integer, or an optional one.
 template <class T> class given_integer {
+  using integer = typename integer_in<T>::type;
+
  public:
   constexpr given_integer() = default;
-  template <class X> requires(std::is_convertible_v<const X&, T> && !std::is_floating_point_v<X>)
+  template <class X>
+  requires(std::is_convertible_v<const X&, T> && !std::is_floating_point_v<X> && !std::is_same_v<X, std::optional<float>> &&
+           !std::is_same_v<X, std::optional<double>>)
   constexpr given_integer(const X& x) : value_(static_cast<T>(x)) {
-    if constexpr (may_not_fit<X, T>) {
-      fits_ = detail::fits<T>(x);
-      negative_ = x < X{};
-      number_ = static_cast<std::uint64_t>(x);
+    if constexpr (ir::is_optional_v<X>) {
+      if (x) look_at(*x);
+    } else {
+      look_at(x);
     }
   }
   constexpr bool fits() const { return fits_; }
@@ -33,13 +42,23 @@ template <class T> class given_integer {
   std::string number() const { return negative_ ? std::to_string(static_cast<std::int64_t>(number_)) : std::to_string(number_); }
 
  private:
+  template <class N> constexpr void look_at(const N& n) {
+    if constexpr (may_not_fit<N, integer>) {
+      fits_ = detail::fits<integer>(n);
+      negative_ = n < N{};
+      number_ = static_cast<std::uint64_t>(n);
+    }
+  }
+
   T value_ = T();
   bool fits_ = true, negative_ = false;
   std::uint64_t number_ = 0;  // as it was given, where it may not fit
 };
 
 // What a verb of rows T takes for one of them.
-template <class T> inline constexpr bool checked_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+template <class T>
+inline constexpr bool checked_integer =
+    std::is_integral_v<typename integer_in<T>::type> && !std::is_same_v<typename integer_in<T>::type, bool>;
 template <class T> using given_row = std::conditional_t<checked_integer<T>, given_integer<T>, T>;
 
 template <class T> constexpr bool fits_rows(const given_row<T>& given) {
@@ -56,7 +75,7 @@ template <class T> constexpr decltype(auto) row_of_given(const given_row<T>& giv
 // The row; a user_error of the verb where it does not fit.
 template <class T> T fitting_row(std::string_view verb, given_row<T>& given, call_site at) {
   if constexpr (checked_integer<T>) {
-    if (!given.fits()) row_does_not_fit(verb, given.number(), sizeof(T), at);
+    if (!given.fits()) row_does_not_fit(verb, given.number(), sizeof(typename integer_in<T>::type), at);
     return given.value();
   } else {
     return std::move(given);

@@ -136,7 +136,8 @@ template <class Derived, class T> class reshaping {
         using Out = unpivoted<detail::result_of<Id, T>, Name, V>;
         const call_site at = first_place(fields...);
         return self().select_many(
-            detail::fields_of_row<Out, Id, Name, F...>{std::move(id), {std::move(fields.name)...}, {std::move(fields.value)...}}, at);
+            detail::fields_of_row<Out, Id, Name, F...>{std::move(id), {std::move(fields.name)...}, {std::move(fields.value)...}}, at,
+            "unpivot");
       }
     }
   }
