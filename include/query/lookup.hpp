@@ -83,7 +83,8 @@ template <class K, class T> class lookup {
     const Group<K, T>* g = find(k);
     return g ? g->rows() : none;
   }
-  std::vector<T> operator[](const detail::given_row<K>& k) && { return std::as_const(*this)[k]; }  // q.to_lookup(key)[k]: the lookup ends with the expression
+  // q.to_lookup(key)[k]: the lookup ends with the expression.
+  std::vector<T> operator[](const detail::given_row<K>& k) && { return std::as_const(*this)[k]; }
   bool contains(const detail::given_row<K>& k) const { return find(k) != nullptr; }
 
  private:

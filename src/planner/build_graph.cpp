@@ -17,6 +17,7 @@
 #include "planner/machine_graph.hpp"
 #include "planner/orders.hpp"
 #include "planner/plan_walk.hpp"
+#include "planner/prefix_segment.hpp"
 #include "planner/rules.hpp"
 #include "planner/shared_rows.hpp"
 
@@ -140,10 +141,10 @@ class builder {
   }
 
   // The verbs of a compiled loop from behind `after` (null: the first) up to `last`: as it was compiled, if that is all of them, else one
-  // function after the other.
+  // function after the other, as those of a prefix of a loop.
   plan_walk<void> add_segment(const pipe& p, branch& b, const logical* after, const logical* last) {
     stage s;
-    const bool whole = !after && last == p.node.get();
+    const bool whole = !after && last == p.node.get() && !is_prefix(*p.native);
     s.native = whole ? p.native : nullptr;
     s.how = whole ? form::native : form::thunks;
     s.in = after ? after->row : p.native->in;

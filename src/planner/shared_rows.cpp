@@ -7,18 +7,13 @@
 
 #include "planner/function_captures.hpp"
 #include "planner/known_sizes.hpp"
+#include "planner/prefix_segment.hpp"
 
 namespace query::planner {
 
 using detail::verb;
 
 namespace {
-
-// Can the verb run by itself, as a call for a batch of rows?
-bool runs_alone(const logical& n) {
-  const detail::native_calls& calls = n.functions.front().native;
-  return calls.map || calls.filter || calls.expand;
-}
 
 // Whether a function between the verb and the rows that its row-wise verbs begin with is opaque.
 bool is_opaque(const logical& last) {
@@ -48,8 +43,9 @@ shared_rows::shared_rows(const logical& root) {
       for (const auto& c : f.captures)
         if (c->plan) visit(*static_cast<const pipe*>(c->plan.get()), &n);
   }
+  const bool to_the_end = detail::are_for_report(root);
   for (const auto& [n, readers] : readers_)
-    if (readers.size() > 1 && detail::row_wise(n->what) && !begins_with_stream(*n) && is_opaque(*n)) shared_.insert(n);
+    if (readers.size() > 1 && detail::row_wise(n->what) && (to_the_end || !begins_with_stream(*n)) && is_opaque(*n)) shared_.insert(n);
 }
 
 void shared_rows::visit(const pipe& p, const logical* reader) {

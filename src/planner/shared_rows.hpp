@@ -2,7 +2,7 @@
 //
 // Where all functions up to such a verb trace, each query computes its rows anew, in a loop of its own: that takes less time than a
 // table of them, which would have to be written and read. An opaque function may take any time, and may do more than compute: it is
-// called once for each row. Rows of a source that may have no end are no table.
+// called once for each row. Rows of a source that may have no end are no table, unless all of them are wanted (query::report).
 //
 //   const shared_rows shared(root);
 //   if (const logical* n = shared.last_of(pipe)) ...   // begin with the table of n's rows

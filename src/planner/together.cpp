@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace query::detail {
 
 namespace {
 
-constexpr const char* verb_name = "run_all";
+constexpr std::string_view for_report = "report";
 
 // What stands for the verb in the plan: nobody calls it.
 struct nothing {
@@ -21,7 +22,7 @@ struct nothing {
 };
 void run_nothing(const void*, const void*, const row_runs&, batch_sink&) {}
 
-void check_sessions(std::span<const part_of_run> queries, call_site at) {
+void check_sessions(std::span<const part_of_run> queries, std::string_view verb_name, call_site at) {
   const part_of_run* first = nullptr;
   for (const part_of_run& q : queries) {
     if (!q.how || !q.how->session) continue;
@@ -33,19 +34,15 @@ void check_sessions(std::span<const part_of_run> queries, call_site at) {
   }
 }
 
-}  // namespace
-
-bool are_together(const logical& n) { return n.rows_call == &run_nothing; }
-
-query_state together(std::span<const part_of_run> queries) {
+query_state together_as(std::string_view verb_name, std::span<const part_of_run> queries) {
   const call_site at = queries.front().rows.node->where;
-  check_sessions(queries, at);
+  check_sessions(queries, verb_name, at);
   auto none = std::make_shared<logical>();
   none->what = verb::source_rows;
   none->label = "no rows";
   none->row = ir::describe<bool>();
   none->view = [](const void*, row_block& out) { out = {}; };
-  auto n = new_node(verb::apply, verb_name, ir::describe<bool>(), at, {pipe{std::move(none), nullptr}});
+  auto n = new_node(verb::apply, std::string(verb_name), ir::describe<bool>(), at, {pipe{std::move(none), nullptr}});
   n->all = true;
   n->rows_call = &run_nothing;
   user_function f = make_opaque("results", nothing{}, ir::describe<bool>());
@@ -63,5 +60,13 @@ query_state together(std::span<const part_of_run> queries) {
   n->functions.push_back(std::move(f));
   return {pipe{std::move(n), nullptr}, std::move(s)};
 }
+
+}  // namespace
+
+bool are_together(const logical& n) { return n.rows_call == &run_nothing; }
+bool are_for_report(const logical& n) { return are_together(n) && n.label == for_report; }
+
+query_state together(std::span<const part_of_run> queries) { return together_as("run_all", queries); }
+query_state together_for_report(std::span<const part_of_run> queries) { return together_as(for_report, queries); }
 
 }  // namespace query::detail

@@ -67,6 +67,7 @@ class reading {
     try {
       e_->read([&] { take_all(); }, handed_out_);
     } catch (const error&) {
+      if (are_for_report(*all_->node)) throw;
       const std::vector<std::size_t> numbers = reading_ ? std::vector{*reading_} : readers_of(e_->leader ? e_->leader->reached() : nullptr);
       if (numbers.empty()) throw;
       rethrow_with(named(numbers));
@@ -178,7 +179,7 @@ class reading {
 }  // namespace
 
 void run_together(const query_state& all, std::span<const rows_taker> to) {
-  runtime::execution e(all.origin, all.how, "rows", planner::reading::whole, {}, "run_all", all.node->where, false, false);
+  runtime::execution e(all.origin, all.how, "rows", planner::reading::whole, {}, all.node->label.c_str(), all.node->where, false, false);
   runtime::share_streams(*e.graph, e.context.pool);
   reading(e, to).run();
   e.finished();

@@ -19,7 +19,10 @@ struct part_of_run {
 };
 // Run as each of them wants to be run. Throws user_error where two of them name different sessions.
 query_state together(std::span<const part_of_run> queries);
+// The same for query::report, whose queries read every row of their sources.
+query_state together_for_report(std::span<const part_of_run> queries);
 bool are_together(const logical& n);
+bool are_for_report(const logical& n);
 
 // Where the rows of a query go: the calls get `to`.
 struct rows_taker {
@@ -28,7 +31,7 @@ struct rows_taker {
   bool (*append)(void* to, const row_block& b) = nullptr;  // false: no more
   void* (*room)(void* to, std::uint64_t n) = nullptr;      // for n rows that are assigned in parallel instead; null: they are appended
 };
-// Errors name the query by its number, from 1 on.
+// Errors name the query by its number, from 1 on; those of report do not, as its queries are not the user's.
 void run_together(const query_state& all, std::span<const rows_taker> to);
 
 }  // namespace query::detail

@@ -168,8 +168,11 @@ template <class Q> class lazily {
   auto any(call_site at = call_site::here()) const { return of(q_.take(1, at, "any"), [](auto g) { return g.count() > 0; }, at, "any"); }
   auto contains(const detail::given_row<T>& given, call_site at = call_site::here()) const {
     if constexpr (!check::contains::equal<T>()) return check::after_error{};
-    else
-      return any([value = T(detail::row_of_given<T>(given)), fits = detail::fits_rows<T>(given)](const T& r) { return fits && r == value; }, at);
+    else {
+      const bool fits = detail::fits_rows<T>(given);
+      const T value = detail::row_of_given<T>(given);
+      return any([value, fits](const T& r) { return fits && r == value; }, at);
+    }
   }
   template <verbs::key_function Equal> auto contains(detail::given_row<T> given, Equal equal, call_site at = call_site::here()) const {
     const T value = detail::fitting_row<T>("contains", given, at);
