@@ -1,6 +1,9 @@
 #include "planner/known_sizes.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_set>
+#include <vector>
 
 #include "planner/cluster_graph.hpp"
 
@@ -18,21 +21,17 @@ std::uint64_t rows_there(const logical& source) {
   return rows.n;
 }
 
-std::uint64_t most_rows(const branch& b, int depth) {
-  constexpr int most_depth = 64;
-  if (depth > most_depth) return unknown;
-  if (b.source) {
-    if (is_range(*b.source)) return b.source->count;
-    return b.source->view && b.source->what != verb::placeholder ? rows_there(*b.source) : unknown;
-  }
-  const vertex& v = *b.table;
+std::uint64_t rows_of_source(const logical& source) {
+  if (is_range(source)) return source.count;
+  return source.view && source.what != verb::placeholder ? rows_there(source) : unknown;
+}
+// At most so many, whatever its inputs have.
+std::optional<std::uint64_t> rows_known(const vertex& v) {
   if (v.limit != ~0ull) return v.limit;
   if (v.node && v.node->what == verb::aggregate) return 1;
   if (v.node && (v.node->what == verb::take || v.node->what == verb::take_last || v.node->what == verb::sample)) return v.node->count;
   if (v.inputs.empty()) return unknown;  // a file
-  std::uint64_t rows = 0;
-  for (const branch& input : v.inputs) rows = std::max(rows, most_rows(input, depth + 1));
-  return rows;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -55,7 +54,28 @@ bool may_be_endless(const pipe& end) {
   return p->node->what == verb::source_stream && !p->node->count;
 }
 
-std::uint64_t most_rows(const branch& b) { return most_rows(b, 0); }
+// Looks at each vertex once: in q = q.zip(q), q = q.zip(q)..., the ways to the source double with each verb.
+std::uint64_t most_rows(const branch& b) {
+  constexpr std::size_t most_vertices = 64;  // for each vertex of a plan
+  std::uint64_t rows = 0;
+  std::vector<const branch*> open{&b};
+  for (std::unordered_set<const vertex*> seen; !open.empty() && rows != unknown;) {
+    const branch& now = *open.back();
+    open.pop_back();
+    if (now.source) {
+      rows = std::max(rows, rows_of_source(*now.source));
+      continue;
+    }
+    const vertex& v = *now.table;
+    if (const auto known = rows_known(v)) {
+      rows = std::max(rows, *known);
+    } else if (seen.insert(&v).second) {
+      if (seen.size() > most_vertices) return unknown;
+      for (const branch& input : v.inputs) open.push_back(&input);
+    }
+  }
+  return rows;
+}
 
 bool is_small(const vertex& table, std::uint64_t most_bytes) {
   if (table.node || table.inputs.size() != 1) return false;

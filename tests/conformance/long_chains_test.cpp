@@ -136,6 +136,32 @@ CONFORMS(long_chains, more_joins_than_call_each_other, "join") {
 }
 
 // Each verb alone, and all of them in turn: they keep the rows, in some order.
+// The ways to the source double with each verb, and the vertices do not: by a range-for as by to_vector().
+CONFORMS(long_chains, queries_that_read_themselves_twice, "zip", "union_with", "intersect", "semi_join", "begin", "to_vector") {
+  const std::vector<std::int32_t> rows = {3, 1, 2};
+  using some = query::Query<std::int32_t>;
+  const auto itself = [](auto x) { return x; };
+  const auto check = [&](const char* verb, const std::function<some(const some&)>& twice) {
+    SCOPED_TRACE(verb);
+    some q = source(e, rows);
+    for (int i = 0; i < 60; ++i) q = twice(q);
+    std::vector<std::int32_t> read;
+    for (const std::int32_t x : q) read.push_back(x);
+    EXPECT_SAME_ROWS(read, rows);
+    EXPECT_SAME_ROWS(q.to_vector(), rows);
+    EXPECT_EQ(q.count(), 3);
+    EXPECT_TRUE(q.any());
+  };
+  check("zip", [](const some& q) { return q.zip(q, [](auto x, auto) { return x; }); });
+  check("zip of filters", [](const some& q) {
+    const auto all = [](auto x) { return x > 0; };
+    return q.where(all).zip(q.where(all), [](auto x, auto y) { return x + y - x; });
+  });
+  check("union_with", [](const some& q) { return q.union_with(q); });
+  check("intersect", [](const some& q) { return q.intersect(q); });
+  check("semi_join", [itself](const some& q) { return q.semi_join(q, itself, itself); });
+}
+
 CONFORMS(long_chains, verbs_made_of_others, "slice", "shuffle", "of_type", "over", "group_by.top", "asof_join", "join_where", "zip",
          "hash_partitioned_by", "range_partitioned_by", "apply") {
   using keys = query::Query<std::int32_t>;
