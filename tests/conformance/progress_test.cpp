@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -95,10 +96,54 @@ CONFORMS(progress, comes_ten_times_a_second, "on_progress") {
   check("the right side of a join", [&](auto report) {
     source(e, few).on_progress(report).join(source(e, few), itself, query::opaque(slow), [](auto a, auto) { return a; }).to_vector();
   });
+  check("the result of a join", [&](auto report) {
+    source(e, few).on_progress(report).join(source(e, few), itself, itself, query::opaque([&](std::int64_t a, std::int64_t) {
+      return slow(a);
+    })).to_vector();
+  });
+  check("left_join", [&](auto report) {
+    source(e, few).on_progress(report).left_join(source(e, few), query::opaque(slow), itself, [](auto a, auto) { return a; }).to_vector();
+  });
+  check("group_join", [&](auto report) {
+    source(e, few).on_progress(report).group_join(source(e, few), itself, itself,
+                                                  [&](const std::int64_t& a, const std::vector<std::int64_t>&) { return slow(a); }).sum();
+  });
+  check("join_where", [&](auto report) {
+    source(e, few).on_progress(report).take(2).join_where(source(e, few).take(5), [&](const std::int64_t& a, const std::int64_t& b) {
+      return slow(a) < b;
+    }, [](auto a, auto) { return a; }).to_vector();
+  });
+  check("asof_join", [&](auto report) {
+    source(e, few).on_progress(report).asof_join(source(e, few), query::opaque(slow), itself, [](auto a, auto) { return a; }).to_vector();
+  });
+  const auto hashed = [&](const std::int64_t& x) { return static_cast<std::size_t>(slow(x)); };
+  check("distinct", [&](auto report) { source(e, few).on_progress(report).distinct(std::equal_to<>(), hashed).to_vector(); });
+  check("distinct_by", [&](auto report) { source(e, few).on_progress(report).distinct_by(query::opaque(slow)).to_vector(); });
+  check("union_with_by", [&](auto report) {
+    source(e, few).on_progress(report).union_with_by(source(e, few), query::opaque(slow)).to_vector();
+  });
+  check("the right side of except_by", [&](auto report) {
+    source(e, few).on_progress(report).except_by(source(e, few), query::opaque(slow)).to_vector();
+  });
+  check("count_by", [&](auto report) { source(e, few).on_progress(report).count_by(query::opaque(slow)).to_vector(); });
+  check("over", [&](auto report) {
+    source(e, few).on_progress(report).over(query::opaque(slow)).select([](auto x, auto w) { return x + w.rank(); }).to_vector();
+  });
+  check("the order of over", [&](auto report) {
+    source(e, few).on_progress(report).over().order_by(query::opaque(slow)).select([](auto x, auto w) { return x + w.rank(); }).to_vector();
+  });
+  check("the function of over", [&](auto report) {
+    source(e, few).on_progress(report).over().select([&](const std::int64_t& x, const auto&) { return slow(x); }).to_vector();
+  });
+  check("chunk", [&](auto report) {
+    source(e, few).on_progress(report).chunk(1, [&](std::span<const std::int64_t> of) { return slow(of[0]); }).sum();
+  });
+  check("do_while", [&](auto report) {
+    source(e, few).on_progress(report).do_while([&](auto q) { return q.select(query::opaque(slow)); }, query::times(2)).sum();
+  });
   // What these do with rows is the second half of their work.
-  const auto hash = [&](std::int64_t x) { return static_cast<std::size_t>(slow(x)); };
-  check("to_map", [&](auto report) { source(e, few).on_progress(report).to_map(itself, itself, std::equal_to<>(), hash); });
-  check("to_lookup", [&](auto report) { source(e, few).on_progress(report).to_lookup(itself, std::equal_to<>(), hash); });
+  check("to_map", [&](auto report) { source(e, few).on_progress(report).to_map(itself, itself, std::equal_to<>(), hashed); });
+  check("to_lookup", [&](auto report) { source(e, few).on_progress(report).to_lookup(itself, std::equal_to<>(), hashed); });
   check("first", [&](auto report) { source(e, few).on_progress(report).select(query::opaque(slow)).first(); });
   check("any", [&](auto report) { source(e, few).on_progress(report).any([&](const std::int64_t& x) { return slow(x) == 8; }); });
   check("sequence_equal", [&](auto report) { (void)source(e, few).on_progress(report).select(query::opaque(slow)).sequence_equal(few); });
@@ -114,6 +159,46 @@ CONFORMS(progress, comes_ten_times_a_second, "on_progress") {
   check("describe", [&](auto report) { (void)slow_rows(report).describe(); });
   const query::tests::temp_folder folder("progress");
   check("write_csv", [&](auto report) { slow_rows(report).write_csv(folder.name() + "/rows.csv"); });
+  check("write_json_lines", [&](auto report) { slow_rows(report).write_json_lines(folder.name() + "/rows.jsonl"); });
+}
+
+// Work of the library itself, on many rows. Reports are counted against the processor time that the work took, shared by as many threads as
+// the session has, with a margin of five: on a machine with other work it takes longer, and more reports come.
+CONFORMS(progress, comes_during_work_of_the_library, "on_progress", "order_by", "join", "distinct", "write_csv", "to_lookup", "over",
+         "group_by") {
+  const std::int64_t n = query::tests::sanitized ? 20'000 : 1'000'000;
+  std::vector<number_row> rows(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) rows[static_cast<std::size_t>(i)].n = i * 2'654'435'761 % 4'294'967'291 % n;
+  const auto number = [](auto r) { return r.n; };
+  const auto check = [&](const char* verb, auto run) {
+    SCOPED_TRACE(verb);
+    std::mutex lock;
+    std::vector<double> reports;
+    const std::clock_t begin = std::clock();
+    run([&](double fraction) {
+      const std::lock_guard hold(lock);
+      reports.push_back(fraction);
+    });
+    const double processor_seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    const double least = processor_seconds / std::max(e.session.threads(), 1) * 10 / 5;
+    EXPECT_GE(static_cast<double>(reports.size()), least) << processor_seconds << " s";
+    EXPECT_TRUE(std::is_sorted(reports.begin(), reports.end()));
+    ASSERT_FALSE(reports.empty());
+    EXPECT_EQ(reports.back(), 1);
+    EXPECT_EQ(std::count(reports.begin(), reports.end(), 1), 1) << "said to be done more than once";
+  };
+  const auto told = [&](auto report) { return source(e, rows).on_progress(report); };
+  check("order_by", [&](auto report) { told(report).order_by(number).to_vector(); });
+  check("join", [&](auto report) { told(report).join(source(e, rows), number, number, [](auto a, auto) { return a; }).to_vector(); });
+  check("distinct", [&](auto report) { told(report).distinct().to_vector(); });
+  check("group_by", [&](auto report) { told(report).group_by(number).select([](auto g) { return g.count(); }).to_vector(); });
+  check("over", [&](auto report) {
+    told(report).over([](auto r) { return r.n % 1000; }).order_by(number).select([](auto r, auto w) { return r.n + w.rank(); }).to_vector();
+  });
+  check("to_lookup", [&](auto report) { told(report).to_lookup(number); });
+  check("to_map", [&](auto report) { told(report).distinct().to_map(number); });
+  const query::tests::temp_folder folder("progress_of_many");
+  check("write_csv", [&](auto report) { told(report).write_csv(folder.name() + "/rows.csv"); });
 }
 
 // The second half of to_map and to_lookup, with keys of the user's equality and with the library's order, is told as it goes on.

@@ -26,6 +26,48 @@ TEST(golden_plan, row_wise_verbs_and_opaque_functions) {
                         .where([](auto v) { return v > 10.0; }));
 }
 
+struct Report {
+  std::int32_t symbol = 0, venue = 0;
+  double price = 0, value = 0, fee = 0, net = 0;
+  std::int64_t qty = 0, lots = 0;
+  std::string size, place;
+  auto operator<=>(const Report&) const = default;
+};
+QUERY_RECORD(Report, symbol, venue, price, value, fee, net, qty, lots, size, place);
+
+// Long expressions go on in lines below, indented, and are nowhere cut: after a comma, else at a blank, else anywhere between characters.
+TEST(golden_plan, long_expressions_take_several_lines) {
+  const auto value = [](auto t) { return t.price * query::cast<double>(t.qty); };
+  check("long_projection",
+        query::from(trades)
+            .where([](auto t) {
+              return (t.qty > 100 || t.price > 20.0) && (t.venue == 1 || t.venue == 2 || t.symbol == 7) && t.qty % 10 != 3 && t.symbol < 45;
+            })
+            .select([=](auto t) {
+              return query::make<Report>(t.symbol, t.venue, t.price, value(t), value(t) * 0.001 + 1.5, value(t) - (value(t) * 0.001 + 1.5),
+                                         t.qty, t.qty / 100, query::iff(t.qty > 150, std::string("large"), std::string("small")),
+                                         query::iff(t.venue == 1, std::string("London, in the morning"), std::string("elsewhere")));
+            })
+            .order_by([](auto r) { return r.net * 0.5 + r.fee * 0.25 + query::cast<double>(r.qty + r.lots) * 0.125 + r.price + r.value; })
+            .group_by([](auto r) { return std::pair(r.symbol, r.venue); })
+            .select([](auto g) {
+              return std::tuple(g.key(), g.sum([](auto r) { return r.value; }), g.min([](auto r) { return r.price; }),
+                                g.max([](auto r) { return r.price; }), g.mean([](auto r) { return r.net - r.fee; }), g.count());
+            }));
+}
+
+// Of one word that is longer than a line: the lines put together are the text, and each is valid UTF-8.
+TEST(golden_plan, long_words_are_cut_between_characters) {
+  std::string word;
+  while (word.size() < 60) word += "\u00e4\u20ac";
+  check("long_words", query::from(trades)
+                          .select([](auto t) { return query::iff(t.qty > 0, t.symbol, 0); })
+                          .where([=](auto s) {
+                            return query::iff(s > 1, std::string("x"), std::string("y")) != word + word &&
+                                   query::iff(s > 2, std::string("x"), std::string("y")) != "x" + word;
+                          }));
+}
+
 TEST(golden_plan, top_k) {
   check("top_k", query::from(trades)
                      .order_by_descending([](auto t) { return t.price; })

@@ -1,9 +1,7 @@
-// Plans of 100,000 verbs, grown in loops: on a small stack, in linear time.
-#include <pthread.h>
-
+// Plans of 100,000 verbs, grown in loops: on a small stack, in linear time. One session runs them, as four runs of each are timed;
+// longer_chains_test.cpp runs chains of thousands of verbs on every engine.
 #include <algorithm>
 #include <ctime>
-#include <exception>
 #include <functional>
 #include <span>
 #include <stop_token>
@@ -16,44 +14,16 @@
 #include <query/query.hpp>
 
 #include "sanitized.hpp"
+#include "small_stack.hpp"
 
 namespace {
 
 using rows = query::Query<int>;
 
-// Sanitizers take more of a stack for each frame, and more time for each step.
-#ifdef QUERY_TEST_SANITIZED
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-constexpr std::size_t small_stack = (sanitized ? std::size_t{4096} : std::size_t{512}) << 10;
-constexpr int many = sanitized ? 10'000 : 100'000;
+using query::tests::on_small_stack;
 
-// Runs f on a thread with a small stack; what it throws is thrown here.
-void on_small_stack(const std::function<void()>& f) {
-  struct call {
-    const std::function<void()>& f;
-    std::exception_ptr error;
-  } c{f, nullptr};
-  pthread_attr_t with;
-  ASSERT_EQ(pthread_attr_init(&with), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&with, small_stack), 0);
-  pthread_t thread;
-  const auto body = [](void* p) -> void* {
-    call& c = *static_cast<call*>(p);
-    try {
-      c.f();
-    } catch (...) {
-      c.error = std::current_exception();
-    }
-    return nullptr;
-  };
-  ASSERT_EQ(pthread_create(&thread, &with, body, &c), 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&with);
-  if (c.error) std::rethrow_exception(c.error);
-}
+// Sanitizers take more time for each step.
+constexpr int many = query::tests::sanitized ? 10'000 : 100'000;
 
 const std::vector<int> three{3, 1, 2};
 const std::vector<int> seven{7};
