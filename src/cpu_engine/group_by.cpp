@@ -9,6 +9,7 @@
 
 #include <query/errors.hpp>
 
+#include "cpu_engine/group_order.hpp"
 #include "cpu_engine/group_partitions.hpp"
 #include "cpu_engine/group_results.hpp"
 #include "cpu_engine/group_sample.hpp"
@@ -30,6 +31,7 @@ constexpr std::size_t many_groups = 1 << 15, rows_a_group_of_part = 4;
 // So many groups in all tables are merged by partitions of their keys, side by side.
 constexpr std::size_t merged_at_once = 1 << 14;
 constexpr unsigned bits_of_merges = 6, bits_of_streams = 7;
+static_assert(few_groups * most_tables <= merged_at_once);
 // Of rows that come as columns: so many rows for each group of a table, or fewer tables.
 constexpr std::size_t fewest_tables = 16;
 constexpr double rows_a_table_group = 64;
@@ -176,11 +178,11 @@ std::size_t bytes_of_states(const planner::vertex& v) {
 }
 
 // Lanes of at least so many rows as the range has keys, but enough of them for 16 threads.
-std::size_t lanes_of(std::uint64_t rows, const key_range& range) {
-  return std::clamp<std::size_t>(static_cast<std::size_t>(rows / range.size), fewest_tables, most_tables);
+std::size_t lanes_of(double rows, const key_range& range) {
+  return std::clamp(static_cast<std::size_t>(rows / static_cast<double>(range.size)), fewest_tables, most_tables);
 }
 
-// Memory does not decide what the result is: where it has no room, tables and files give the same groups in the same order.
+// Memory does not decide what the result is: where it has no room, tables and files give the same groups in the same order (group_order.hpp).
 bool lanes_fit(std::size_t bytes, const logical& n, const runtime::run_context& context) {
   constexpr std::size_t share = 4, share_of_rest = 2;
   const runtime::buffer_pool& pool = context.pool;
@@ -228,15 +230,22 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
 
   p.limit_parts(most_tables);
   const column_key* const by_columns = key_columns ? &*key_columns : nullptr;
+  const bool may_be_perfect = may_have_perfect_hash(v, context);
+  double expected = 0;  // groups, by a sample of columns; 0: nobody knows
+  // Their order is then that of as many as a perfect hash may have of so many rows.
+  const auto groups_of_order = [&] {
+    return expected > 0 || !may_be_perfect ? expected : static_cast<double>(p.source_rows().value_or(0)) / group_sample::least_rows_a_key;
+  };
+  const auto bits_of_order = [&] { return may_be_perfect ? order_bits(groups_of_order()) : bits_of_merges; };
   const auto partitioned = [&](group_input input) {
     return group_partitioned(v, std::move(input), context, p.sources(), program, key, by_columns);
   };
   // Rows that no table has seen, put apart in the order in which they come; some of the first part's may have been.
-  const auto put_apart = [&](std::vector<part_groups> tables, std::unique_ptr<stored_group_rows> begun, double groups) {
-    const group_partition_bits bits(n, *p.source_rows(), groups, context);
+  const auto put_apart = [&](std::vector<part_groups> tables, std::unique_ptr<stored_group_rows> begun) {
+    const group_partition_bits bits(n, *p.source_rows(), groups_of_order(), context);
     const bool tight = bits.tight || begun;
     group_input input{
-        .tables = std::move(tables), .rows = std::move(begun), .order_bits = bits.of_order, .tight = tight, .groups = groups};
+        .tables = std::move(tables), .rows = std::move(begun), .order_bits = bits.of_order, .tight = tight, .groups = expected};
     if (!input.rows)
       input.rows = std::make_unique<stored_group_rows>(v, p, bits.tight ? bits.by_memory : bits.of_order, p.parts().value_or(1),
                                                        bits.tight || v.ordered, key, by_columns);
@@ -270,25 +279,27 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     });
     return runtime::vertex_rows(std::make_shared<partial_groups>(std::move(runs), keeper.store()));
   };
-  const bool may_be_perfect = may_have_perfect_hash(v, context);
-  const bool sampled = (columns || (may_be_perfect && !p.made_as_read())) && p.source_rows().value_or(0) > group_sample::least_rows;
-  std::optional<key_range> range;
+  const bool sampled =
+      (columns || (may_be_perfect && !p.made_as_read() && may_be_seen_twice(v))) && p.source_rows().value_or(0) > group_sample::least_rows;
+  bool ranged = false;
   if (sampled) {
     group_sample sample(n, key, by_columns, context.pool);
     const double rows = static_cast<double>(*p.source_rows()), groups = sample.look(p) ? sample.groups() : 0;
+    if (columns) expected = std::min(groups, rows);
     const std::size_t state_bytes = bytes_of_states(v);
-    if (groups && may_be_perfect) range = sample.range(state_bytes);
+    const std::optional<key_range> range = groups && may_be_perfect ? sample.range(state_bytes) : std::nullopt;
+    ranged = range.has_value();
     if (range) {
-      p.limit_parts(lanes_of(*p.source_rows(), *range));
+      p.limit_parts(lanes_of(sample.rows(), *range));
       // Keys outside of the range stay in memory, too: an eighth of the rows may have others, of which the sample has seen none.
-      const std::size_t outside = static_cast<std::size_t>(rows / 8) * (n.key->size + state_bytes + 16);
+      const std::size_t outside = static_cast<std::size_t>(sample.rows() / 8) * (n.key->size + state_bytes + 16);
       if (lanes_fit(*p.parts() * perfect_hash_groups::bytes(*range, state_bytes) + outside, n, context))
-        return group_lanes(p, {&n, &program, &key, by_columns, &context.pool, *range}, v);
+        return group_lanes(p, {&n, &program, &key, by_columns, &context.pool, *range, bits_of_order()}, v);
     } else if (columns) {
       if (sends && groups > many_groups && groups * rows_a_group_of_part > rows) return one_by_one({});
       const apart_beyond apart = put_apart_beyond(v);
       if (groups > apart.groups && groups * (sample.largest() > largest_share ? rows_of_uneven_groups : apart.rows_a_group) > rows)
-        return put_apart({}, nullptr, std::min(groups, rows));
+        return put_apart({}, nullptr);
       const double tables = rows / (rows_a_table_group * std::max(groups, 1.0));
       p.limit_parts(std::clamp(static_cast<std::size_t>(std::min<double>(tables, most_tables)), fewest_tables, most_tables));
     }
@@ -312,28 +323,32 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
   };
   // Rows that tables had no room for; the result is in the order that it has where they have.
   const auto all_by_part = [&](std::vector<part_groups> known) {
-    group_input input{.tables = std::move(known), .rows = std::move(beyond).take(), .by_part = true, .tight = true, .range = range};
-    if (p.parts().value_or(1) > 1 && !range) {
+    group_input input{.tables = std::move(known), .rows = std::move(beyond).take(), .by_part = true, .tight = true};
+    if (may_be_perfect) {
+      input.order_bits = bits_of_order();
+      input.few = few_groups;
+      input.few_in_all = true;
+    } else if (p.parts().value_or(1) > 1) {
       input.order_bits = bits_of_merges;
       input.few = merged_at_once;
     }
     return partitioned(std::move(input));
   };
   // The first part tells whether tables a part pay: by half of its rows, where rows are wide and parts shorter.
-  const std::size_t many = p.source_rows().value_or(0) < part_rows ? many_groups : std::min(many_groups, p.rows_a_part() / 2);
-  if (!(sampled && columns) && !range && p.run_some(1, run) && p.source_rows() && tables.size() > 1 &&
+  const std::size_t many =
+      p.source_rows().value_or(0) < part_rows ? many_groups : std::clamp(p.rows_a_part() / 2, few_groups, many_groups);
+  if (!(sampled && columns) && !ranged && p.run_some(1, run) && p.source_rows() && tables.size() > 1 &&
       !pre_aggregation_pays(tables[0].get(), beyond.begun() ? &beyond.rows() : nullptr, many)) {
     if (sends && !beyond.begun() && !sends_few_groups(*tables[0], p.parts().value_or(1))) return one_by_one(tables_by_part(0));
-    return put_apart(tables_by_part(0), std::move(beyond).take(), 0);
+    return put_apart(tables_by_part(0), std::move(beyond).take());
   }
   if (p.source_rows()) {
     p.run_all(run);
     if (beyond.begun()) return all_by_part(tables_by_part(0));
-    if (range) return partitioned({.tables = tables_by_part(0), .rows = nullptr, .tight = true, .range = range});
     std::size_t groups = 0;
     for (const auto& t : tables) groups += t ? t->groups.size() : 0;
     if (tables.size() > 1 && groups > merged_at_once)
-      return partitioned({.tables = tables_by_part(0), .rows = nullptr, .order_bits = bits_of_merges});
+      return partitioned({.tables = tables_by_part(0), .rows = nullptr, .order_bits = bits_of_order()});
   }
   // The tables of a window, in the order of their parts, join the first one.
   std::unique_ptr<group_table> all = std::move(tables.front());
@@ -360,6 +375,15 @@ runtime::vertex_rows group_rows(const planner::vertex& v, runtime::run_context& 
     }
   }
   if (sends) return groups_to_send(std::move(all));
+  if (may_be_perfect && all && all->groups.size() > few_groups) {
+    if (all->groups.size() > merged_at_once) {
+      group_input input{.tables = {}, .rows = nullptr, .order_bits = bits_of_order()};
+      input.tables.push_back({std::move(all), 0});
+      return partitioned(std::move(input));
+    }
+    const auto make_table = [&] { return std::make_unique<group_table>(n, program, key, context.pool, by_columns); };
+    all = in_order_of_hashes(std::move(all), make_table, n, bits_of_order());
+  }
   if (v.gives_columns) {
     std::vector<column_list::piece> pieces;
     if (all && all->groups.size()) pieces.push_back(group_results(v, context).of(std::move(all)));

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_engine/group_order.hpp"
 #include "cpu_engine/group_output.hpp"
 #include "cpu_engine/key_column.hpp"
 #include "cpu_engine/key_hash.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t table_share = 16;    // of the session's memory, for the groups of one table
 constexpr std::size_t most_lanes = 4;      // tables at once, where memory is short
-constexpr unsigned least_bits = 6, most_bits = 12, most_bits_by_memory = 10;
+constexpr unsigned most_bits_by_memory = 10;
 constexpr std::uint64_t every_hash = ~std::uint64_t{0};
 
 // About what a group takes in its table while that grows, and each row of it, where states keep their rows' values.
@@ -54,7 +55,7 @@ class grouped_partitions {
         columns_(columns),
         tasks_(&tasks),
         hash_(*v.node->key, equality_of(v.node->keys)),
-        bits_(input_.rows ? input_.rows->bits() : std::max(input_.order_bits, least_bits)) {
+        bits_(input_.rows ? input_.rows->bits() : std::max(input_.order_bits, least_order_bits)) {
     if (tight()) {
       const double most = static_cast<double>(tasks.pool().limit() / table_share) / static_cast<double>(bytes_a_group(*v.node));
       const bool grow = v.group_function && ir::keeps_owned_memory(*v.group_function, *v.node->functions[0].row);
@@ -69,15 +70,14 @@ class grouped_partitions {
   bool tight() const { return input_.tight; }
   group_places places() const {
     const unsigned order_bits = v_->ordered ? 0 : input_.order_bits;
-    const std::uint64_t before = input_.range ? input_.range->size : 0;
-    return {partitions(), order_bits, bits_ - order_bits, before + end_, input_.few};
+    return {partitions(), order_bits, bits_ - order_bits, end_, input_.few};
   }
   void let_go() {  // of rows and tables
     input_.rows.reset();
     input_.tables.clear();
     groups_of_.clear();
   }
-  bool few() const { return input_.few && groups_of_parts_.load() <= input_.few; }  // once all have been taken
+  bool few() const { return input_.few && groups_.load() <= input_.few; }  // once all have been taken
   // Calls take(table, opened) with tables of the groups of a partition, one after the other. opened: numbers that order groups as they
   // appeared first, where rows are numbered.
   template <class F> void each_table(std::size_t p, F take) {
@@ -100,7 +100,7 @@ class grouped_partitions {
       const double part = (static_cast<double>(range.to - range.from) + 1) / hashes;
       const double all = static_cast<double>(table->groups.size()) +
                          static_cast<double>(fed * bytes_a_row(*v_) + table->heap_bytes()) / static_cast<double>(bytes_a_group(*v_->node));
-      if (input_.range) place_by_key(*table, opened);
+      if (input_.few_in_all) groups_ += table->groups.size();
       if (table->groups.size()) take(std::move(table), std::move(opened));
       if (range.to == every_hash) break;
       share = 0.7 * most_groups_ * part / std::max(1.0, all);
@@ -122,13 +122,6 @@ class grouped_partitions {
       if (p + 1 == partitions()) rows = input_.rows->rows();
     }
     return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(rows, 1));
-  }
-  void place_by_key(const group_table& table, std::vector<std::uint64_t>& opened) const {
-    const key_part keys = table.groups.stored().front();
-    for (std::size_t g = 0; g < opened.size(); ++g) {
-      const std::uint64_t place = input_.range->place_at(keys, g);
-      opened[g] = place < input_.range->size ? place : input_.range->size + opened[g];
-    }
   }
   // Where groups and rows stand: a part's groups are before those of its rows that went to no table.
   void number() {
@@ -254,7 +247,7 @@ class grouped_partitions {
       end_part();
     }
     join_before(~std::size_t{0});
-    groups_of_parts_ += of_parts;
+    if (!input_.few_in_all) groups_ += of_parts;
     return all;
   }
 
@@ -270,7 +263,7 @@ class grouped_partitions {
   double groups_a_row_ = 0;              // of which a table has room for as much as the states own of a row
   std::vector<std::uint64_t> first_of_;  // of each table: the number of its first group
   std::uint64_t end_ = 0;                // of those numbers, and of rows
-  std::atomic<std::uint64_t> groups_of_parts_ = 0;
+  std::atomic<std::uint64_t> groups_ = 0;  // those that say whether they are few
   std::vector<std::vector<std::vector<std::uint32_t>>> groups_of_;  // each table's, by partition
 };
 
@@ -283,7 +276,7 @@ bool groups_may_leave_memory(const detail::logical& n, const runtime::run_contex
 group_partition_bits::group_partition_bits(const detail::logical& n, std::uint64_t rows, double groups, const runtime::run_context& context)
     : tight(false) {
   const double most = groups > 0 ? groups : static_cast<double>(rows);
-  by_memory = of_order = most < (1u << 22) ? least_bits : most < (1u << 26) ? 8 : most < (1u << 30) ? 10 : most_bits;
+  by_memory = of_order = cpu::order_bits(most);
   if (!groups_may_leave_memory(n, context)) return;
   const runtime::buffer_pool& pool = context.pool;
   const double tables = static_cast<double>(rows) * static_cast<double>(bytes_a_group(n)), limit = static_cast<double>(pool.limit());

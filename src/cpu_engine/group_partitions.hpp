@@ -4,10 +4,10 @@
 // files where it may be too large. (Kuiper, Boncz, Mühleisen, Robust External Hash Aggregation, ICDE 2024.)
 #pragma once
 
-#include <optional>
+#include <memory>
+#include <vector>
 
 #include "cpu_engine/group_table.hpp"
-#include "cpu_engine/key_range.hpp"
 #include "cpu_engine/pipeline.hpp"
 #include "cpu_engine/stored_group_rows.hpp"
 #include "planner/machine_graph.hpp"
@@ -27,13 +27,12 @@ struct group_input {
   // floats do not depend on whether memory had room for these.
   bool by_part = false;
   // Without as_ordered the result is in order of the upper bits of hashes, and then of appearance: of so many bits, or of none if the
-  // groups of all parts together are few.
+  // groups are few. Those of all parts together, of which a group has as many as parts that it is in, unless few_in_all.
   unsigned order_bits = 0;
   std::uint64_t few = 0;
+  bool few_in_all = false;
   bool tight = false;  // memory may have no room for partitions and results; rows are numbered then
   double groups = 0;   // about so many in all; 0: nobody knows
-  // If tight: the result is in the order of places in this range, then come keys outside in the order of their first appearance.
-  std::optional<key_range> range = {};
 };
 
 // sources: what keys may lie in.

@@ -12,7 +12,7 @@ namespace query::cpu {
 
 namespace {
 
-constexpr std::size_t places = 8, rows_a_place = 1 << 11;
+constexpr std::size_t places = 8, rows_a_place = 1 << 11, rows_looked_at = places * rows_a_place;  // of the source
 static_assert(group_sample::least_rows == part_rows * places);
 
 bool traces(const planner::stage& s) {
@@ -77,22 +77,24 @@ bool group_sample::look(pipeline& p) {
 
 double group_sample::groups() const { return groups_of_all(static_cast<double>(groups_.size()), static_cast<double>(rows_)); }
 
+double group_sample::rows() const { return static_cast<double>(all_) * static_cast<double>(rows_) / static_cast<double>(rows_looked_at); }
+
 double group_sample::largest() const {
   return counts_.empty() ? 0 : static_cast<double>(*std::max_element(counts_.begin(), counts_.end())) / static_cast<double>(rows_);
 }
 
 std::optional<key_range> group_sample::range(std::size_t state_bytes) const {
   // Lanes have states for all of the range, which are made and merged: there are 16 lanes at least.
-  constexpr std::size_t least_rows_a_key = 16, most_bytes = std::size_t{32} << 20;
-  // Fewer groups are merged at once, and come in the order in which they appear.
+  constexpr std::size_t most_bytes = std::size_t{32} << 20;
+  // Fewer groups are merged at once.
   constexpr double least_groups = 1 << 10;
   // So many rows a group in the sample: the groups are few, and a table of them fits in the cache where the range's states do not.
   constexpr std::size_t few_rows_a_group = 8;
   constexpr double most_keys_a_group = 4;
-  if (!bounds_.any() || groups() < least_groups || bounds_.width() > all_) return std::nullopt;
+  if (!bounds_.any() || groups() < least_groups || static_cast<double>(bounds_.width()) > rows()) return std::nullopt;
   const std::uint64_t margin = bounds_.width() / 64 + 64;  // the sample misses some keys at both ends
   const key_range all{bounds_.low() - margin, bounds_.width() + 1 + 2 * margin};
-  if (all.size * least_rows_a_key > all_ || all.size * state_bytes > most_bytes) return std::nullopt;
+  if (static_cast<double>(all.size * least_rows_a_key) > rows() || all.size * state_bytes > most_bytes) return std::nullopt;
   const bool few = groups_.size() * few_rows_a_group < rows_;
   if (few && static_cast<double>(all.size) > most_keys_a_group * groups()) return std::nullopt;
   return all;
@@ -137,12 +139,12 @@ bool may_have_perfect_hash(const planner::vertex& v, const runtime::run_context&
   if (v.group_function ? ir::keeps_owned_memory(*v.group_function, *n.functions[0].row) : n.aggregate.state_owns) return false;
   const auto grows = [](const ir::aggregate_call& c) { return !ir::fixed_state(c.what); };
   if (v.group_function && std::ranges::any_of(v.group_function->calls, grows)) return false;
-  // Groups come in the order of their keys then, so that memory must not decide it: rows of other verbs may come as a stream from files.
+  return true;
+}
+
+bool may_be_seen_twice(const planner::vertex& v) {
   const planner::branch& b = v.inputs.front();
-  const auto joins = [](const planner::stage& s) { return s.what == planner::stage::kind::probe; };
-  if (!b.source || !b.source->view || std::ranges::any_of(b.stages, joins)) return false;
-  if (v.over_columns) return true;
-  return n.functions.front().trace() && std::ranges::all_of(b.stages, traces) &&
+  return v.node->functions.front().trace() && std::ranges::all_of(b.stages, traces) &&
          std::ranges::all_of(b.prefilters, [](const auto& f) { return f.expression || f.function->trace(); });
 }
 

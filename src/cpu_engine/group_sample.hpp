@@ -25,10 +25,12 @@ class group_sample final : public column_sink, public detail::batch_sink {
 
   // A sample needs a source with more rows than this, whose rows can be read again.
   static constexpr std::size_t least_rows = std::size_t{1} << 19;
+  static constexpr std::size_t least_rows_a_key = 16;  // of a range that is small for the number of rows
   // False: a row of the sample fails, and the run itself says which row fails first.
   bool look(pipeline& p);
 
   double groups() const;   // about so many of all rows
+  double rows() const;     // about so many reach the group_by
   double largest() const;  // the largest group's share of the rows that were looked at
   // The range of integer keys, if it is small for the number of rows, and if there is not a small table for few keys in it.
   std::optional<key_range> range(std::size_t state_bytes) const;
@@ -56,8 +58,10 @@ class group_sample final : public column_sink, public detail::batch_sink {
 // How many groups there are, if so many rows that were drawn from them have seen `seen`.
 double groups_of_all(double seen, double rows);
 
-// May keys be numbers of groups (perfect_hash_groups.hpp), as far as the plan can tell? Rows of a sample are seen twice: by functions that
-// trace.
+// May keys be numbers of groups (perfect_hash_groups.hpp), as far as keys and states can tell? Then groups have the order of
+// group_order.hpp, whether they are or not.
 bool may_have_perfect_hash(const planner::vertex& v, const runtime::run_context& context);
+// Rows of a sample are seen twice. Is each of their functions one that traces?
+bool may_be_seen_twice(const planner::vertex& v);
 
 }  // namespace query::cpu

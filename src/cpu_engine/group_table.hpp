@@ -127,11 +127,10 @@ class group_table {
     states_->grow_to(groups.size());
     states_->merge(ids_, from, {first, n});
   }
-  // Groups without rows for keys that the table does not have, side by side.
+  // Groups without rows for different keys, side by side. The table is empty before, and takes no rows afterwards.
   void open(const void* keys, std::size_t n) {
-    for (std::size_t from = 0; from < n; from += batch_rows)
-      groups.find_or_insert(static_cast<const std::byte*>(keys) + from * node_->key->size, std::min(batch_rows, n - from), ids_);
-    states_->grow_to(groups.size());
+    groups.store(keys, n);
+    states_->grow_to(n);
   }
   // States of these numbers join the groups numbers[i].
   void merge_numbered(const std::uint32_t* numbers, group_states& from, const state_numbers& of) { states_->merge(numbers, from, of); }

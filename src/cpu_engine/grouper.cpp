@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -435,6 +437,15 @@ void grouper::find(key_view keys, std::size_t first, std::size_t n, std::uint32_
 void grouper::expect_sparse() { table_->expect_sparse(); }
 void grouper::expect_words() { table_->expect_words(); }
 void grouper::reserve(std::size_t keys) { table_->reserve(keys); }
+
+void grouper::store(const void* keys, std::size_t n) {
+  const key_part whole = side_by_side(*key_, keys);
+  std::uint32_t all[block_keys];
+  std::iota(std::begin(all), std::end(all), 0u);
+  for (std::size_t done = 0; done < n; done += block_keys)
+    stored_.append({&whole, 1}, done, {all, std::min(block_keys, n - done)});
+  size_ += n;
+}
 
 void grouper::clear() {
   stored_.clear();

@@ -69,6 +69,8 @@ class grouper {
   void reserve(std::size_t keys);  // a hint
   void expect_sparse();            // a hint: the keys are a few of their range, as those of a partition are
   void expect_words();             // of a table without keys: words in form::string come with them, if they have that form
+  // Appends keys, side by side, that it does not have. They are not entered: it can then only give its keys.
+  void store(const void* keys, std::size_t n);
   void clear();                    // forgets the keys, keeps the memory
   stored_keys take_keys() { return std::move(stored_); }  // the grouper can then only be destroyed
 

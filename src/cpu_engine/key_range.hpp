@@ -28,12 +28,12 @@ struct key_range {
   std::uint64_t low = 0, size = 0;
 
   template <class Key> std::uint64_t place(Key key) const { return static_cast<std::uint64_t>(key) - low; }
-  // Writes keys [first, first + n) of a type.
-  void write_keys(const ir::type& key, std::uint64_t first, std::size_t n, void* to) const {
+  // Writes the keys of n places, of a type.
+  void write_keys(const ir::type& key, const std::uint32_t* places, std::size_t n, void* to) const {
     with_integer(key.k, [&]<class Key>(Key) {
       auto* at = static_cast<std::byte*>(to);
       for (std::size_t i = 0; i < n; ++i, at += sizeof(Key)) {
-        const Key k = static_cast<Key>(low + first + i);
+        const Key k = static_cast<Key>(low + places[i]);
         std::memcpy(at, &k, sizeof k);
       }
     });
