@@ -182,7 +182,8 @@ std::size_t lanes_of(double rows, const key_range& range) {
   return std::clamp(static_cast<std::size_t>(rows / static_cast<double>(range.size)), fewest_tables, most_tables);
 }
 
-// Memory does not decide what the result is: where it has no room, tables and files give the same groups in the same order (group_order.hpp).
+// Memory does not decide what the result is: where it has no room, tables and files give the same groups in the same order
+// (group_order.hpp).
 bool lanes_fit(std::size_t bytes, const logical& n, const runtime::run_context& context) {
   constexpr std::size_t share = 4, share_of_rest = 2;
   const runtime::buffer_pool& pool = context.pool;

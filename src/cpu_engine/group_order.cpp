@@ -10,8 +10,9 @@
 
 namespace query::cpu {
 
-std::unique_ptr<group_table> in_order_of_hashes(std::unique_ptr<group_table> groups, function_ref<std::unique_ptr<group_table>()> make_table,
-                                                const detail::logical& n, unsigned bits) {
+std::unique_ptr<group_table> in_order_of_hashes(std::unique_ptr<group_table> groups,
+                                                function_ref<std::unique_ptr<group_table>()> make_table, const detail::logical& n,
+                                                unsigned bits) {
   const std::size_t count = groups->groups.size(), key_size = n.key->size;
   const group_hash hash(*n.key, equality_of(n.keys));
   std::vector<std::uint64_t> hashes(count);

@@ -1,6 +1,6 @@
-// The order of groups by integers. Tables, partitions, lanes of a perfect hash and files all give it, so that neither the number of threads
-// nor memory, which choose among these, can be seen in a result: few groups come in the order of their first appearance, others by the upper
-// bits of their hashes, and then in that order.
+// The order of groups by integers. Tables, partitions, lanes of a perfect hash and files all give it, so that neither the number of
+// threads nor memory, which choose among these, can be seen in a result: few groups come in the order of their first appearance, others
+// by the upper bits of their hashes, and then in that order.
 //
 //   const unsigned bits = bits_of_groups(groups);
 //   table = in_order_of_hashes(std::move(table), make_table, *node, bits);      // groups of a table, which are in the order of appearance
@@ -30,7 +30,8 @@ constexpr unsigned order_bits(double groups) {
 constexpr std::size_t bucket_of(std::uint64_t hash, unsigned bits) { return bits ? static_cast<std::size_t>(hash >> (64 - bits)) : 0; }
 
 // Groups whose keys are single values, moved to a new table.
-std::unique_ptr<group_table> in_order_of_hashes(std::unique_ptr<group_table> groups, function_ref<std::unique_ptr<group_table>()> make_table,
-                                                const detail::logical& n, unsigned bits);
+std::unique_ptr<group_table> in_order_of_hashes(std::unique_ptr<group_table> groups,
+                                                function_ref<std::unique_ptr<group_table>()> make_table, const detail::logical& n,
+                                                unsigned bits);
 
 }  // namespace query::cpu

@@ -150,8 +150,8 @@ struct other_groups {
   const std::byte* key(std::size_t i) const { return table->groups.stored().front().at(i); }
 };
 
-// Where the groups of all lanes stand in the result: in buckets of their hashes, in each as they appeared first. A group is the place of its
-// key, or the size of the range and its number among the others.
+// Where the groups of all lanes stand in the result: in buckets of their hashes, in each as they appeared first. A group is the place of
+// its key, or the size of the range and its number among the others.
 class lane_order {
  public:
   lane_order(const lane_list& lanes, const other_groups& others, const perfect_hash_groups::shared& of, const vertex_tasks& tasks)
@@ -216,7 +216,8 @@ class lane_order {
     const detail::stop_point stop;
     detail::in_runs<batch_rows>(0, opened.size(), [&](std::size_t i, std::size_t end) {
       for (; i < end && left; ++i) {
-        for (; other < others_end && others_->opened_before[other] <= i; ++other) to.groups.push_back(size + static_cast<std::uint32_t>(other));
+        for (; other < others_end && others_->opened_before[other] <= i; ++other)
+          to.groups.push_back(size + static_cast<std::uint32_t>(other));
         if (!(fresh[opened[i] / word_bits] >> opened[i] % word_bits & 1)) continue;
         to.groups.push_back(opened[i]);
         --left;
@@ -251,7 +252,8 @@ class lane_order {
 };
 
 // The states of the keys of a slice, of all lanes, in the order of these.
-std::unique_ptr<group_states> merged_slice(const perfect_hash_groups::shared& of, const lane_list& lanes, std::size_t first, std::size_t n) {
+std::unique_ptr<group_states> merged_slice(const perfect_hash_groups::shared& of, const lane_list& lanes, std::size_t first,
+                                           std::size_t n) {
   auto states = of.program->states(*of.pool);
   states->grow_to(n);
   const detail::stop_point stop;
@@ -303,9 +305,12 @@ runtime::vertex_rows merged_lanes(const planner::vertex& v, lane_list lanes, con
   const vertex_tasks tasks(context, v.captures);
   const other_groups others(lanes, context.cancel);
   const lane_order order(lanes, others, of, tasks);
-  const std::size_t a_slice = slice_of(of.range), range = static_cast<std::size_t>(of.range.size), in_range = (range + a_slice - 1) / a_slice;
+  const auto range = static_cast<std::size_t>(of.range.size);
+  const std::size_t a_slice = slice_of(of.range), in_range = (range + a_slice - 1) / a_slice;
   std::vector<std::unique_ptr<group_states>> slices(in_range + 1);
-  tasks.for_each(in_range, [&](std::size_t s) { slices[s] = merged_slice(of, lanes, s * a_slice, std::min(a_slice, range - s * a_slice)); });
+  tasks.for_each(in_range, [&](std::size_t s) {
+    slices[s] = merged_slice(of, lanes, s * a_slice, std::min(a_slice, range - s * a_slice));
+  });
   lanes.clear();
   if (others.table) slices.back() = others.table->take_states();
 

@@ -127,7 +127,7 @@ CONFORMS(progress, comes_ten_times_a_second, "on_progress") {
   });
   check("count_by", [&](auto report) { source(e, few).on_progress(report).count_by(query::opaque(slow)).to_vector(); });
   check("over", [&](auto report) {
-    source(e, few).on_progress(report).over(query::opaque(slow)).select([](auto x, auto w) { return x + w.rank(); }).to_vector();
+    source(e, few).on_progress(report).over(query::opaque(slow)).select([](auto x, auto w) { return x + w.row_number(); }).to_vector();
   });
   check("the order of over", [&](auto report) {
     source(e, few).on_progress(report).over().order_by(query::opaque(slow)).select([](auto x, auto w) { return x + w.rank(); }).to_vector();

@@ -163,7 +163,7 @@ CONFORMS(stored_views_of_files, go_on_into_other_verbs, "where", "order_by", "di
     EXPECT_SAME_ROWS(q.select(text_of_row).distinct().to_vector(), unique);
     EXPECT_SAME_ROWS(q.distinct_by(text_of_row).select(text_of_row).to_vector(), unique);
     EXPECT_SAME_ROWS(q.group_by(text_of_row).select([](auto g) { return g.key(); }).to_vector(), unique);
-    EXPECT_SAME_ROWS(q.count_by(text_of_row).select([](const auto& p) { return std::string_view(p.first); }).to_vector(), unique);
+    EXPECT_SAME_ROWS(q.count_by(text_of_row).select([](const auto& t) { return std::string_view(std::get<0>(t)); }).to_vector(), unique);
     EXPECT_EQ(*q.min(text_of_row), unique.front());
     EXPECT_EQ(*q.max(text_of_row), unique.back());
     EXPECT_EQ(q.take(different).to_map(text_of_row, book_of_row).at(text), book);
