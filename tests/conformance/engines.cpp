@@ -34,7 +34,7 @@ constexpr std::array gpu_verbs = {
     "select_many", "index", "values", "as_type", "times", "value_of", "fork",
     "require_gpu", "fast_math", "in", "timeout", "stop_on", "on_progress", "explain", "explain_dot", "explain_json", "as_query", "columns",
     "as_dynamic",    "group_by.distinct", "group_by.distinct_by", "group_by.elements", "slice", "shuffle", "sequence",
-    "group_by.keys", "run_all", "unpivot", "to_lookup", "to_pivot", "partitioned", "hash_partitioned_by", "range_partitioned_by",
+    "group_by.keys", "run_all", "report", "unpivot", "to_lookup", "to_pivot", "partitioned", "hash_partitioned_by", "range_partitioned_by",
 };
 
 // No commas: matrix.csv has its columns between them.

@@ -257,7 +257,7 @@ CONFORMS(equal_rows, the_first_nan_stays, "distinct", "union_with", "intersect",
     EXPECT_BITS(q.distinct_by([](auto x) { return x; }).to_vector(), wanted);
     EXPECT_BITS(q.union_with(source(e, v)).to_vector(), wanted);
     EXPECT_BITS(q.intersect(source(e, v)).to_vector(), wanted);
-    EXPECT_BITS(q.except(source(e, zeros{12})).to_vector(), wanted);
+    EXPECT_BITS(q.except(source(e, zeros{1e300})).to_vector(), wanted);
   };
   check(source(e, v), v);
   check(source(e, v).reverse(), reversed(v));

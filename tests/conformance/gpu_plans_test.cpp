@@ -207,7 +207,7 @@ class gpu_plans : public testing::Test {
 
 TEST_F(gpu_plans, place_every_verb_of_the_gpus_column_there) {
   for (const auto& [verb, tests] : covered()) {
-    if (!on_the_gpu(verb) || verb == "fork") continue;  // a fork has no plan: its queries have
+    if (!on_the_gpu(verb) || verb == "fork" || verb == "report") continue;  // these have no plan: the queries that they run have
     SCOPED_TRACE(verb);
     const auto found = plans_.find(verb);
     if (found == plans_.end()) {

@@ -26,6 +26,7 @@
 #include <query/detail/discard.hpp>
 
 #include <query/arrow.hpp>
+#include <query/report.hpp>
 #include <query/run_all.hpp>
 
 #include "conformance/compiled_kernels.hpp"
@@ -206,7 +207,7 @@ CONFORMS(lateness, of_terminals, "timeout", "to_vector", "to_columns", "to_vecto
          "write_csv", "write_json_lines", "write_binary", "table", "for_each", "begin", "sequence_equal", "min_by", "max_by", "reduce",
          "count", "sum", "min", "max", "average", "mean", "aggregate", "value_of", "run_all", "approx_count_distinct", "approx_quantile",
          "top_k_frequent", "first", "first_or_none", "first_or_default", "last", "last_or_none", "last_or_default", "single",
-         "single_or_default", "element_at", "element_at_or_default", "any", "all", "contains", "print") {
+         "single_or_default", "element_at", "element_at_or_default", "any", "all", "contains", "print", "report") {
   const std::string path = testing::TempDir() + "query_late_" + std::to_string(::getpid()) + ".csv";
   LATE("to_vector", NUMBERS.to_vector());
   LATE("to_vector, strings", ROWS.to_vector());
@@ -249,6 +250,9 @@ CONFORMS(lateness, of_terminals, "timeout", "to_vector", "to_columns", "to_vecto
   LATE("max_by", ROWS.max_by(name));
   LATE("aggregate", NUMBERS.aggregate(query::aggregates::sum(itself), query::aggregates::max(itself)));
   LATE("run_all", query::run_all(ROWS.where([](auto r) { return r.name != ""; }), NUMBERS.order(), query::value_of(NUMBERS).count()));
+  LATE("report", query::report(ROWS.where([](auto r) { return r.name != ""; }).named("a").order_by(name).where([](const Sold& r) {
+                   return r.key > 9;
+                 }).named("b")).filters.size());
   LATE("value_of", query::value_of(NUMBERS).reduce([](auto g) { return g.median(itself); }).get());
   LATE("first_or_none", NUMBERS.where(never).first_or_none());
   LATE("first_or_default", NUMBERS.where(never).first_or_default());
