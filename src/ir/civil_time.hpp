@@ -32,7 +32,7 @@ bool exists(const civil& c);
 std::int64_t days_of(const civil& c);  // wraps beyond 64 bits
 civil civil_of_days(std::int64_t days);
 
-// Of a year_month_day, which need not be a date that exists.
+// A year_month_day need not be a date that exists.
 inline bool is_date(const type* t) { return t->counts.what == unit::of::date; }
 text_of_time store_date(const civil& c, void* to);
 civil date_at(const void* from);

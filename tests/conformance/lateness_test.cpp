@@ -130,8 +130,8 @@ class noted_moment {
 };
 
 // run(seconds): with that timeout; gives the processor time when its result is there. Stopped when three and seven tenths of its own time
-// are over. What is late is late whenever it is tried; what other work on the machine delayed is not, so what is above the bound is
-// measured again.
+// are over. A measurement above the bound is repeated: a verb that is late is late each time, and other work on the machine is not there
+// each time.
 void check_lateness(const engine_config& e, const char* verb, const std::function<double(double)>& run) {
   SCOPED_TRACE(verb);
   auto begin = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
-// Chains of up to a thousand verbs on every engine, on a small stack: what long_plans_test.cpp runs on one, with fewer verbs, as each may be
-// a stage of its own with an exchange between processes. Rows stay the same, in some order, unless a test says otherwise.
+// Chains of up to a thousand verbs on every engine, on a small stack: what long_plans_test.cpp runs on one engine with more verbs. Here
+// each verb may be a stage of its own with an exchange between processes. Rows stay the same, in some order, unless a test says otherwise.
 //
 // Not on the GPU: each chain would be kernels of its own, which take minutes to compile. QUERY_TEST_LONGER_CHAINS=10 takes ten times as
 // many verbs.
