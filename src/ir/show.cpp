@@ -3,6 +3,7 @@
 // Shared nodes are written wherever they are used, so the text is cut where it gets too deep or too long.
 #include <ir/analysis.hpp>
 #include <ir/time_text.hpp>
+#include <ir/utf8.hpp>
 #include <query/detail/node.hpp>
 
 #include <array>
@@ -69,7 +70,7 @@ template <class T> std::string number(std::uint64_t bits) {
 
 std::string escaped(std::string_view text) {
   std::string s = "\"";
-  for (const char c : text.substr(0, max_string)) {
+  for (const char c : cut_between_characters(text, max_string)) {
     constexpr std::string_view digits = "0123456789abcdef";
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') (s += '\\') += c;
@@ -123,7 +124,7 @@ class writer {
   void write(const node* n, int depth);
   std::string take() {
     if (out_.size() > max_text) {
-      out_.resize(max_text);
+      out_.resize(cut_between_characters(out_, max_text).size());
       out_ += "...";
     }
     return std::move(out_);

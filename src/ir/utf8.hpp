@@ -32,4 +32,12 @@ inline std::size_t character_bytes(std::string_view text) {
   return n;
 }
 
+// The first `most` bytes, or fewer where a code point begins before and ends after them.
+inline std::string_view cut_between_characters(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (end > 0 && most - end < 3 && is_continuation(text[end])) --end;
+  return text.substr(0, is_continuation(text[end]) ? most : end);  // not UTF-8: anywhere
+}
+
 }  // namespace query::ir

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/analysis.hpp"
+#include "ir/utf8.hpp"
 #include "planner/names.hpp"
 
 namespace query::planner {
@@ -28,7 +29,8 @@ void text::wrapped(int depth, std::string_view left, std::string_view right) {
   while (left.size() > longest_shown) {
     std::size_t at = left.rfind(", ", width);
     if (at == std::string_view::npos || at < width / 2) at = left.rfind(' ', width);
-    const std::size_t end = at == std::string_view::npos || at < width / 2 ? width : left[at] == ',' ? at + 1 : at;
+    const bool in_a_word = at == std::string_view::npos || at < width / 2;
+    const std::size_t end = in_a_word ? ir::cut_between_characters(left, width).size() : left[at] == ',' ? at + 1 : at;
     line(depth, left.substr(0, end), right);
     left.remove_prefix(left[end] == ' ' ? end + 1 : end);
     if (!right.empty()) ++depth;  // of all lines but the first

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <vector>
 
+#include "ir/utf8.hpp"
+
 namespace query::detail {
 
 std::string_view name_of(verb v) {
@@ -49,7 +51,7 @@ std::string shown(const ir::traced& t, std::size_t longest) {
     if (slot == slots.end()) slots.push_back(text.substr(i, end - i));
     i = end;
   }
-  if (t && out.size() > longest) out = out.substr(0, longest) + "...";
+  if (t && out.size() > longest) out = std::string(ir::cut_between_characters(out, longest)) + "...";
   return out;
 }
 
