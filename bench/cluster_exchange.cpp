@@ -217,11 +217,11 @@ struct member {
     server_.open(1, store_);
   }
   // Of all, in the order of their senders.
-  std::vector<shared_pages> pull() {
-    std::vector<shared_pages> came(static_cast<std::size_t>(n_));
-    came[static_cast<std::size_t>(self_)] = store_->find(1, 1, static_cast<std::uint32_t>(self_));
+  std::vector<block_store::held_block> pull() {
+    std::vector<block_store::held_block> came(static_cast<std::size_t>(n_));
+    came[static_cast<std::size_t>(self_)] = store_->find_held(1, 1, static_cast<std::uint32_t>(self_));
     std::latch left(n_ - 1);
-    block_puller pulls(1, connections_, session.state()->pool, [&](block_puller::outcome o) {
+    block_puller pulls(connections_, session.state()->pool, [&](block_puller::outcome o) {
       check(o.pages != nullptr);
       came[o.wanted.at.partition] = std::move(o.pages);
       left.count_down();
@@ -229,8 +229,9 @@ struct member {
     for (int k = 1; k < n_; ++k) {
       const int other = (self_ + k) % n_;
       const host_id host{static_cast<std::uint32_t>(other), 1};
-      pulls.peer(host, all_.where(other));
-      pulls.pull({2, static_cast<std::uint32_t>(self_), 1}, {1, static_cast<std::uint32_t>(self_), host, 1, all_.size(other, self_)});
+      pulls.peer(host, all_.where(other), 1);
+      pulls.pull({2, static_cast<std::uint32_t>(self_), 1}, {1, static_cast<std::uint32_t>(self_), host, 1, all_.size(other, self_)},
+                 pages_->make());
     }
     left.wait();
     return came;
@@ -245,8 +246,8 @@ struct member {
   query::runtime::cancel_flag cancel;
 
  private:
-  std::shared_ptr<block_store> store_ =
-      std::make_shared<block_store>(std::make_shared<query::runtime::page_store>(session.state()->pool, nullptr));
+  std::shared_ptr<query::runtime::page_store> pages_ = std::make_shared<query::runtime::page_store>(session.state()->pool, nullptr);
+  std::shared_ptr<block_store> store_ = std::make_shared<block_store>(pages_);
   block_server server_;
   peer_connections connections_;
 };
@@ -292,10 +293,11 @@ cost exchange_of_parts(const char* transport, int n, std::size_t to_each) {
       }
       me->keep(std::move(buckets));
       all.wait_for_all();
+      std::vector<shared_page> came;
+      for (const block_store::held_block& block : me->pull())
+        for (std::size_t i = 0; shared_page p = query::runtime::page_store::read(block, i); ++i) came.push_back(std::move(p));
       std::vector<const query::runtime::row_page*> in_order;
-      const std::vector<shared_pages> came = me->pull();
-      for (const shared_pages& pages : came)
-        for (const auto& p : *pages) in_order.push_back(&p);
+      for (const shared_page& p : came) in_order.push_back(p.get());
       check(engine.rows_of(part.type, in_order, *context).n == rows->size());
     };
     run();

@@ -51,10 +51,12 @@ class place_sink final : public detail::batch_sink {
   heap_charge heap_;
 };
 
-detail::table collect_in_place(pipeline& p, std::size_t n) {
+// Behind rows that have come before.
+detail::table collect_in_place(pipeline& p, rows_buffer all, std::size_t n) {
   const std::size_t first_part = p.next_part();
-  rows_buffer all(p.row(), p.context().pool);
+  all.reserve(all.size() + n);
   std::byte* base = static_cast<std::byte*>(all.extend(n));
+  const auto* const start = static_cast<const std::byte*>(all.data());
   std::mutex lock;
   std::vector<row_run> alive;  // rows that must be destroyed if another part throws
   heap_charge heap;            // theirs
@@ -70,7 +72,7 @@ detail::table collect_in_place(pipeline& p, std::size_t n) {
       }
       if (!p.row()->trivial) {
         const std::lock_guard hold(lock);
-        alive.push_back(sink.run_after(base));
+        alive.push_back(sink.run_after(start));
         heap.take(sink.heap());
       }
     });
@@ -86,30 +88,23 @@ detail::table collect_in_place(pipeline& p, std::size_t n) {
   return std::move(all).to_table();
 }
 
-}  // namespace
-
-detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
-                      std::uint64_t limit) {
-  const bool as_it_is = b.stages.empty() && b.prefilters.empty() && limit == ~0ull;  // then the source puts its rows side by side
-  pipeline p(b, captures, context, false, !as_it_is);
-  return collect_rest(p, limit);
+// Of a source whose length is known, those that have not run yet.
+std::uint64_t rows_left(const pipeline& p) {
+  const std::uint64_t n = *p.source_rows();
+  return n - std::min<std::uint64_t>(n, p.next_part() * p.rows_a_part());
 }
 
-detail::table collect_rest(pipeline& p, std::uint64_t limit) {
+// All rows that are left, as far as the limit goes, behind rows that have come before.
+detail::table collect_behind(pipeline& p, rows_buffer before, std::uint64_t limit) {
   runtime::run_context& context = p.context();
-  if (limit == ~0ull && p.source_rows()) {
-    const std::uint64_t n = *p.source_rows(), first = std::min<std::uint64_t>(n, p.next_part() * p.rows_a_part());
-    if (const auto t = p.as_table()) {
-      context.rows_read(n - first);
-      return slice(*t, first, n - first);
-    }
-    if (p.keeps_rows()) return collect_in_place(p, static_cast<std::size_t>(n - first));
-  }
+  if (limit == ~0ull && p.source_rows() && p.keeps_rows())
+    return collect_in_place(p, std::move(before), static_cast<std::size_t>(rows_left(p)));
+  std::size_t total = before.size();
   std::vector<rows_buffer> pieces;
+  if (total) pieces.push_back(std::move(before));
   const bool all = limit == ~0ull;
   const std::size_t window =
       all && p.parts() ? std::max<std::size_t>(*p.parts(), 1) : static_cast<std::size_t>(context.scheduler.concurrency());
-  std::size_t total = 0;
   while (total < limit) {
     const std::size_t base = pieces.size();
     for (std::size_t i = 0; i < window; ++i) pieces.emplace_back(p.row(), context.pool);
@@ -145,5 +140,26 @@ detail::table collect_rest(pipeline& p, std::uint64_t limit) {
   }
   return std::move(out).to_table();
 }
+
+}  // namespace
+
+detail::table collect(const planner::branch& b, const std::vector<planner::binding>& captures, runtime::run_context& context,
+                      std::uint64_t limit) {
+  const bool as_it_is = b.stages.empty() && b.prefilters.empty() && limit == ~0ull;  // then the source puts its rows side by side
+  pipeline p(b, captures, context, false, !as_it_is);
+  return collect_rest(p, limit);
+}
+
+detail::table collect_rest(pipeline& p, std::uint64_t limit) {
+  if (limit == ~0ull && p.source_rows())
+    if (const auto t = p.as_table()) {
+      const std::uint64_t n = rows_left(p);
+      p.context().rows_read(n);
+      return slice(*t, *p.source_rows() - n, n);
+    }
+  return collect_behind(p, rows_buffer(p.row(), p.context().pool), limit);
+}
+
+detail::table collect_rest(pipeline& p, rows_buffer before) { return collect_behind(p, std::move(before), ~0ull); }
 
 }  // namespace query::cpu

@@ -167,6 +167,8 @@ detail::table collect(const planner::branch& b, const std::vector<planner::bindi
                       std::uint64_t limit = ~0ull);
 // The same for the parts that have not run yet.
 detail::table collect_rest(pipeline& p, std::uint64_t limit = ~0ull);
+// The same behind rows that have come before.
+detail::table collect_rest(pipeline& p, rows_buffer before);
 
 // fold of rows that are arithmetic values.
 bool fold_values(detail::fold_kind k, ir::kind kind, const detail::row_block& rows, detail::fold_state& state);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include <query/cpu/segment_form.hpp>
@@ -358,17 +360,6 @@ class set_sources {
 };
 
 }  // namespace
-
-void set_inputs::collect(std::size_t i, std::vector<piece> rows) {
-  collected_[i] = input_rows{side_by_side(std::move(rows), v_->node->row, *tasks_), true};
-}
-bool set_inputs::collected() const {
-  return std::any_of(collected_.begin(), collected_.end(), [](const auto& rows) { return rows.has_value(); });
-}
-input_rows set_inputs::take(std::size_t i) {
-  if (collected_[i]) return std::move(*collected_[i]);
-  return collect_input(*v_, i, *tasks_);
-}
 
 bool set_may_leave_memory(const planner::vertex& v, const runtime::run_context& context) {
   const detail::logical& n = *v.node;

@@ -8,29 +8,14 @@
 //   return set_as_memory_allows(vertex, tasks, [&](set_inputs& in) { return distinct(in.take(0)); });
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <vector>
 
 #include "cpu_engine/first_of_keys.hpp"
 #include "cpu_engine/pieces.hpp"
+#include "cpu_engine/set_inputs.hpp"
 #include "cpu_engine/vertex_tasks.hpp"
 
 namespace query::cpu {
-
-// The inputs of a vertex side by side, collected when they are asked for, unless they have been before.
-class set_inputs {
- public:
-  set_inputs(const planner::vertex& v, const vertex_tasks& tasks) : v_(&v), tasks_(&tasks), collected_(v.inputs.size()) {}
-  bool collected() const;  // some of them
-  void collect(std::size_t i, std::vector<piece> rows);
-  input_rows take(std::size_t i);
-
- private:
-  const planner::vertex* v_;
-  const vertex_tasks* tasks_;
-  std::vector<std::optional<input_rows>> collected_;
-};
 
 // `in_memory` makes the rows out of inputs side by side, where the session has memory for all that it wants.
 runtime::vertex_rows set_as_memory_allows(const planner::vertex& v, const vertex_tasks& tasks,

@@ -24,6 +24,16 @@ std::string resolved(const std::string& path) {
   return real == nullptr ? path : std::string(real.get());
 }
 
+const char* const open_files = "/proc/self/fd/";
+
+// A file in the target's folder that goes with its process, however that ends, until it gets a name. Negative: the system has none there.
+int nameless_file(const std::string& target) {
+  if (::access(open_files, X_OK) != 0) return -1;
+  const std::size_t slash = target.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : target.substr(0, slash);
+  return ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+}
+
 }  // namespace
 
 std::string temporary_name(const std::string& path) {
@@ -51,10 +61,14 @@ output_file::output_file(std::string path, std::string_view verb) : path_(std::m
   } else {
     target_ = path_;
   }
-  const std::string opened = in_place ? target_ : temporary_name(target_);
-  file_ = ::open(opened.c_str(), O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_EXCL), 0666);
-  if (file_ < 0) fail("cannot write the file", errno);
-  if (!in_place) temporary_ = opened;
+  if (!in_place) file_ = nameless_file(target_);
+  nameless_ = file_ >= 0;
+  if (!nameless_) {
+    const std::string opened = in_place ? target_ : temporary_name(target_);
+    file_ = ::open(opened.c_str(), O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_EXCL), 0666);
+    if (file_ < 0) fail("cannot write the file", errno);
+    if (!in_place) temporary_ = opened;
+  }
   if (exists && !in_place) static_cast<void>(::fchmod(file_, status.st_mode & 07777));  // keep what was allowed before
 }
 
@@ -73,6 +87,12 @@ void output_file::write(std::string_view bytes) {
 void output_file::finish(bool surely) {
   // Pipes and some file systems have nothing to wait for.
   if (surely && ::fsync(file_) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail("cannot write the file", errno);
+  if (nameless_) {
+    const std::string name = temporary_name(target_);
+    if (::linkat(AT_FDCWD, (open_files + std::to_string(file_)).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      fail("cannot put the file in its place", errno);
+    temporary_ = name;
+  }
   if (::close(std::exchange(file_, -1)) != 0) fail("cannot write the file", errno);
   if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0)
     fail("cannot put the file in its place", errno);

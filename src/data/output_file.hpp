@@ -1,4 +1,5 @@
-// A file that takes its place when it is complete: written beside the target, and renamed at the end.
+// A file that takes its place when it is complete: written beside the target, without a name where the system has such files, and renamed at
+// the end. So a process that is killed leaves nothing.
 //
 //   output_file file("out.csv", "write_csv");
 //   file.write(text);
@@ -32,7 +33,8 @@ class output_file {
 
   std::string path_, target_;   // as given, and with links followed
   std::string_view verb_;
-  std::string temporary_;       // empty when the target is written directly
+  std::string temporary_;       // empty when the target is written directly, and as long as the file has no name
+  bool nameless_ = false;       // written without a name
   std::uint64_t bytes_ = 0;
   int file_ = -1;
 };

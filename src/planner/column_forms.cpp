@@ -191,6 +191,14 @@ bool groups_large_records(const vertex* reader, const branch& b) {
   return row.k == ir::kind::record && row.size > cache_line;
 }
 
+// Sums of arrays whose elements would be as many columns, filled and read across all rows of a batch. Compiled functions go from element
+// to element of one row.
+bool aggregates_long_arrays(const ir::group_plan& plan) {
+  constexpr std::size_t few = 8;
+  return std::any_of(plan.calls.begin(), plan.calls.end(),
+                     [](const ir::aggregate_call& c) { return c.value && c.value->k == ir::kind::array && c.value->count > few; });
+}
+
 // A group_by or aggregate whose rows come as columns all the way.
 bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
   if (!reader || !reader->node || !w.costly()) return false;
@@ -204,6 +212,7 @@ bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
     if (!key || !can_be_stored(n.key)) return false;
   }
   auto plan = group_plan_of(*reader, w.schema());
+  if (plan && aggregates_long_arrays(*plan)) return false;
   if (!plan) return reader->over_columns = reads_fields(*reader) && !w.schema().optional_row;
   // Records of plain numbers are put together as fast. Groups in order of their first rows are sorted as records.
   if (key && !reader->ordered && !reader->moves && can_be_stored(n.row) && (to_columns || owns_memory(n.row)))

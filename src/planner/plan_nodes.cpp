@@ -40,6 +40,7 @@ logical::~logical() {
   // Functions and sources may hold queries, too.
   functions.take_apart([](user_function& f) { release(std::move(f.f)); },
                        [](std::shared_ptr<const void> shared) { release(std::move(shared)); });
+  release(std::move(made_by));
   release(std::move(source));
 }
 

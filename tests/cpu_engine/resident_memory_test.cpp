@@ -95,6 +95,34 @@ TEST(resident_memory, keeps_to_the_limit_where_rows_go_to_files) {
   EXPECT_LE(above, limit + limit * 15 / 100);
 }
 
+// ---------------------------------------------------------------- what repeats
+// A million texts of 1,000 bytes, of which 100 differ: rows and keys go as they come.
+TEST(resident_memory, sets_of_few_long_texts_take_no_memory_for_the_others) {
+#ifdef QUERY_TEST_SANITIZED
+  GTEST_SKIP() << "the sanitizer keeps memory of its own";
+#endif
+  if (!forget_peak()) GTEST_SKIP() << "the kernel does not reset the peak of resident memory here";
+  std::vector<std::int32_t> numbers(1'000'000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i % 100);
+  Session session({.threads = 2, .gpu = gpu_use::off});
+  const auto text = opaque([](const std::int32_t& number) { return std::string(1000, static_cast<char>(number)); });
+  const auto q = from(numbers).in(session);
+  const auto texts = q.select(text);
+  constexpr std::size_t few = 100u << 20;
+  const auto expect = [&](const char* verb, std::size_t rows, const auto& run) {
+    SCOPED_TRACE(verb);
+    std::size_t n = 0;
+    EXPECT_LE(peak_above([&] { n = run(); }), few);
+    EXPECT_EQ(n, rows);
+  };
+  expect("distinct", 100, [&] { return texts.distinct().to_vector().size(); });
+  expect("distinct_by", 100, [&] { return q.distinct_by(text).to_vector().size(); });
+  expect("union_with", 100, [&] { return texts.union_with(texts).to_vector().size(); });
+  expect("intersect", 100, [&] { return texts.intersect(texts).to_vector().size(); });
+  expect("except", 50, [&] { return texts.except(q.where([](auto x) { return x < 50; }).select(text)).to_vector().size(); });
+  expect("to_set", 100, [&] { return texts.to_set().size(); });
+}
+
 // ---------------------------------------------------------------- what rows own
 constexpr std::size_t letter_bytes = 1000;
 

@@ -92,6 +92,7 @@ template <class V> inline constexpr bool is_number_array = false;
 template <class E, std::size_t N> inline constexpr bool is_number_array<std::array<E, N>> = std::is_arithmetic_v<E>;
 template <class V> concept less_than = requires(const V& a, const V& b) { { a < b } -> std::convertible_to<bool>; };
 template <class V> concept equals = requires(const V& a, const V& b) { { a == b } -> std::convertible_to<bool>; };
+template <class A, class B> concept comparable = requires(const A& a, const B& b) { a == b; };
 template <class R> concept row_range = requires(R& r) { *r.begin(); ++r.begin() == r.end(); } || requires(R& r) { *r.begin(); r.end(); };
 template <class X> inline constexpr bool is_query_v = requires(const X& x) { x.to_pipe(); x.run_settings(); typename X::row; };
 template <class X> struct row_of { using type = after_error; };

@@ -256,12 +256,7 @@ template <class Derived, class T> class loops {
   // Computed once for each session and kept as long as a query made from this one is alive. Words behind it, as_accelerated(),
   // named() and the like, change how and where that is done if it has not been done; the rows stay the same. Of verbs whose order is
   // free, as_ordered() anywhere behind it needs other rows, which then take the place of those kept.
-  auto cached(call_site at = call_site::here(), const char* label = "cached") const {
-    auto n = new_node<T>(detail::verb::cached, label, at, self());
-    name_part(*n, "cached");
-    n->kept_as = std::make_shared<const char>();
-    return finish<T>(std::move(n), self());
-  }
+  auto cached(call_site at = call_site::here(), const char* label = "cached") const { return shared_rows(at, label, nullptr); }
   // Rows in files of the session's checkpoint folder, under a name of letters, digits, '-', '_' and '.': a program that is started again
   // goes on from them, if code, query, captured values and rows of sources are the same; others are a user_error. Behind do_while: rows of
   // its rounds, as often as that takes at most 5% of the time; else all rows, as with cached().
@@ -279,15 +274,28 @@ template <class Derived, class T> class loops {
     n->checkpoint = name;
     return finish<T>(std::move(n), self());
   }
-  // Several queries over the same rows, which are computed once: auto [a, b] = q.fork(f, g).
-  template <class... F> auto fork(const F&... f) const {
-    const auto shared = cached(self().to_pipe().node->where, "fork");  // behind functions there is no room for a call site
-    if constexpr ((check::fork::branch<F, decltype(cached())>() && ...)) return std::tuple(f(shared)...);
-    else return std::array<check::after_error, sizeof...(F)>{};
+  // Several queries over the same rows, which are computed once: auto [a, b] = q.fork(f, g). What the functions capture by value lives as
+  // long as the queries do.
+  template <class... F> auto fork(F&&... f) const {
+    using Shared = decltype(cached());
+    if constexpr ((check::fork::branch<std::decay_t<F>, Shared>() && ...)) {
+      const auto own = std::make_shared<const std::tuple<std::decay_t<F>...>>(std::forward<F>(f)...);
+      const Shared shared = shared_rows(self().to_pipe().node->where, "fork", own);  // behind functions there is no room for a call site
+      return std::apply([&](const auto&... function) { return std::tuple(function(shared)...); }, *own);
+    } else {
+      return std::array<check::after_error, sizeof...(F)>{};
+    }
   }
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
+  auto shared_rows(call_site at, const char* label, std::shared_ptr<const void> made_by) const {
+    auto n = new_node<T>(detail::verb::cached, label, at, self());
+    name_part(*n, "cached");
+    n->kept_as = std::make_shared<const char>();
+    n->made_by = std::move(made_by);
+    return finish<T>(std::move(n), self());
+  }
   template <class B, class C> auto looped(B& body, C& condition, std::uint64_t most_rounds, call_site at) const {
     using Rows = Query<T, cpu::rows<T>>;
     if constexpr (std::is_same_v<C, times>) {
@@ -301,20 +309,23 @@ template <class Derived, class T> class loops {
     }
     auto n = new_node<T>(detail::verb::do_while, "do_while", at, self());
     n->slot = detail::next_slot();
-    const Rows result = body(placeholder(n->slot, at));
+    // Queries of what the functions captured refer to the copies in these.
+    const auto own = std::make_shared<std::pair<B, C>>(std::move(body), std::move(condition));
+    n->made_by = own;
+    const Rows result = own->first(placeholder(n->slot, at));
     n->inputs.push_back(result.to_pipe());
     detail::settings inner = result.run_settings();
     if constexpr (std::is_same_v<C, times>) {
-      n->label = "do_while(" + std::to_string(condition.rounds) + " times)";
-      n->count = condition.rounds;
+      n->label = "do_while(" + std::to_string(own->second.rounds) + " times)";
+      n->count = own->second.rounds;
     } else if constexpr (std::is_invocable_v<C&, Rows, Rows>) {
       n->previous_slot = detail::next_slot();
       n->next_slot = detail::next_slot();
-      auto c = condition(placeholder(n->previous_slot, at), placeholder(n->next_slot, at));
+      auto c = own->second(placeholder(n->previous_slot, at), placeholder(n->next_slot, at));
       n->inputs.push_back(c.to_pipe());
       inner = detail::merged(inner, c.run_settings(), "do_while", at);
     } else {
-      n->functions.push_back(detail::make_opaque("condition", condition, ir::describe<bool>()));
+      n->functions.push_back(detail::make_opaque("condition", own->second, ir::describe<bool>()));
       n->loop_test = [](const void* f, const void* p, std::size_t np, const void* q, std::size_t nq) -> bool {
         return (*static_cast<const C*>(f))(std::span<const T>(static_cast<const T*>(p), np),
                                            std::span<const T>(static_cast<const T*>(q), nq));

@@ -24,6 +24,14 @@ class names_elsewhere {
   QUERY_DETAIL_CALLED(fold, "is called aggregate: aggregate(seed, update, combine)")
   QUERY_DETAIL_CALLED(limit, "is called take: take(10)")
   QUERY_DETAIL_CALLED(head, "is called take: take(10)")
+  QUERY_DETAIL_CALLED(tail, "is called take_last: take_last(10)")
+  QUERY_DETAIL_CALLED(agg, "is called aggregate: aggregate([](auto g) { return g.sum([](auto t) { return t.price; }); }); of each group: "
+                           "group_by(key).select([](auto g) { ... })")
+  QUERY_DETAIL_CALLED(with_columns, "rows get more fields by select: select([](auto t) { return query::make<Out>(t.id, t.price * t.qty); })")
+  QUERY_DETAIL_CALLED(assign, "rows get more fields by select: select([](auto t) { return query::make<Out>(t.id, t.price * t.qty); })")
+  QUERY_DETAIL_CALLED(mutate, "rows get more fields by select: select([](auto t) { return query::make<Out>(t.id, t.price * t.qty); })")
+  QUERY_DETAIL_CALLED(collect, "is called to_vector: to_vector(), or to_columns() for a vector of each field")
+  QUERY_DETAIL_CALLED(to_list, "is called to_vector: to_vector()")
   QUERY_DETAIL_CALLED(drop, "is called skip: skip(10)")
   QUERY_DETAIL_CALLED(unique, "is called distinct: distinct(), or distinct_by([](auto t) { return t.symbol; })")
   QUERY_DETAIL_CALLED(reduce_by, "is called aggregate_by: aggregate_by(key, sum(f), count()), or group_by(key).select([](auto g) { "

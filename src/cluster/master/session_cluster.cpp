@@ -76,8 +76,8 @@ std::shared_ptr<local_process> session_cluster::living(std::size_t partition, co
   std::unique_lock hold(lock_);
   if (!can_be_container())
     throw detail::unplaced_error("cluster: " + name() +
-                                 ": its processes are this program: call query::container_main() in the first line of main(), or link "
-                                 "query::query by CMake, which does");
+                                 ": its processes are this program: call query::container_main() in the first line of main(), link "
+                                 "query::query by CMake, which does, or link with -Wl,--wrap=main,-u,main");
   while (starting_.contains(partition)) {
     cancel.check();
     started_.wait_for(hold, a_moment);
