@@ -191,12 +191,13 @@ bool groups_large_records(const vertex* reader, const branch& b) {
   return row.k == ir::kind::record && row.size > cache_line;
 }
 
-// Sums of arrays whose elements would be as many columns, filled and read across all rows of a batch. Compiled functions go from element
-// to element of one row.
-bool aggregates_long_arrays(const ir::group_plan& plan) {
+// Sums of long arrays that are computed: their elements would be as many columns, filled and read across all rows of a batch. Compiled
+// functions go from element to element of one row. Arrays of the rows are read where they lie either way.
+bool aggregates_computed_arrays(const ir::group_plan& plan, const column_schema& rows) {
   constexpr std::size_t few = 8;
-  return std::any_of(plan.calls.begin(), plan.calls.end(),
-                     [](const ir::aggregate_call& c) { return c.value && c.value->k == ir::kind::array && c.value->count > few; });
+  return std::any_of(plan.calls.begin(), plan.calls.end(), [&](const ir::aggregate_call& c) {
+    return c.value && c.value->k == ir::kind::array && c.value->count > few && c.argument && !part_of_column(c.argument, rows);
+  });
 }
 
 // A group_by or aggregate whose rows come as columns all the way.
@@ -212,7 +213,7 @@ bool group_over_columns(vertex* reader, const walk& w, bool to_columns) {
     if (!key || !can_be_stored(n.key)) return false;
   }
   auto plan = group_plan_of(*reader, w.schema());
-  if (plan && aggregates_long_arrays(*plan)) return false;
+  if (plan && aggregates_computed_arrays(*plan, w.schema())) return false;
   if (!plan) return reader->over_columns = reads_fields(*reader) && !w.schema().optional_row;
   // Records of plain numbers are put together as fast. Groups in order of their first rows are sorted as records.
   if (key && !reader->ordered && !reader->moves && can_be_stored(n.row) && (to_columns || owns_memory(n.row)))
