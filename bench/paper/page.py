@@ -128,6 +128,7 @@ bench/paper/check                                   # compares answers with thos
 Machine: {where}.
 All numbers are medians of one run of `bench/paper/run` on {machine['date']}, commit {machine['commit']},
 {machine['compiler']}{", CUDA " + machine["cuda"].lstrip("V") if gpu else ""}. `bench/paper/page.py` wrote this page.
+{machine.get("note", "")}
 
 ## Times, largest sizes
 
