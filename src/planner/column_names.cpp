@@ -102,6 +102,14 @@ names names_of_path(std::string_view path, const known_names& known) {
 }
 bool begins_with_digit(const std::string& path) { return !path.empty() && std::isdigit(static_cast<unsigned char>(path.front())) != 0; }
 
+// A part of the right row: its own name, unless the left row has one that is called so.
+std::string name_on_the_right(const std::string& path, const known_names& known) {
+  const std::string_view first = std::string_view(path).substr(0, path.find('.'));
+  const bool both = known.rows && std::any_of(known.rows->field_list.begin(), known.rows->field_list.end(),
+                                              [&](const ir::field& f) { return f.name == first; });
+  return both ? "right." + path : path;
+}
+
 std::string name_of(const ir::node* n, const known_names& known) {
   switch (n->what) {
     case ir::op::literal:
@@ -109,7 +117,9 @@ std::string name_of(const ir::node* n, const known_names& known) {
     case ir::op::row: return !known.two_rows ? "" : n->id == 0 ? "left" : "right";
     case ir::op::field: {
       const names of = n->id == 0 ? names_of_path(n->text, known) : names();
-      return of.size() == 1 ? of.front() : begins_with_digit(n->text) ? std::string() : text_of(n);
+      if (of.size() == 1) return of.front();
+      if (begins_with_digit(n->text)) return {};
+      return known.two_rows && n->id == 1 ? name_on_the_right(n->text, known) : text_of(n);
     }
     case ir::op::member: {
       const ir::node* tuple = n->kids.front();

@@ -64,7 +64,8 @@ TEST(column_names, of_pairs_and_projections) {
   EXPECT_EQ(names_of(q.left_join(z, zone, id).where([](auto r) { return r.first.fare > 3; })), (names{"left", "right"}));
   EXPECT_EQ(names_of(q.zip(z)), (names{"left", "right"}));
   EXPECT_EQ(names_of(q.cross_join(z)), (names{"left", "right"}));
-  EXPECT_EQ(names_of(q.join(z, zone, id, [](auto t, auto w) { return std::tuple(t.fare, w.name, 1); })), (names{"fare", "r.name", "2"}));
+  EXPECT_EQ(names_of(q.join(z, zone, id, [](auto t, auto w) { return std::tuple(t.fare, w.name, 1); })), (names{"fare", "name", "2"}));
+  EXPECT_EQ(names_of(z.join(z, id, id, [](auto a, auto b) { return std::pair(a.name, b.name); })), (names{"name", "right.name"}));
   EXPECT_EQ(names_of(q.select([](auto t) { return std::tuple(t.zone, t.fare * 2); })), (names{"zone", "fare * 2.0"}));
   EXPECT_EQ(names_of(q.count_by(zone).select([](auto r) { return std::tuple(std::get<1>(r), std::get<0>(r)); })), (names{"count", "key"}));
 }
