@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -24,23 +25,20 @@ namespace {
 
 constexpr const char* whole = "/whole";  // within the staging folder: what takes the target's place
 constexpr std::string_view part_prefix = "part-";
-constexpr const char* extension(file_format f) {
-  return f == file_format::csv ? ".csv" : f == file_format::json_lines ? ".jsonl" : ".bin";
-}
+constexpr file_format formats[] = {file_format::csv, file_format::json_lines, file_format::binary, file_format::parquet, file_format::arrow};
 
 std::string part_name(std::size_t partition, file_format format) {
   std::string number = std::to_string(partition);
   constexpr std::size_t digits = 5;
   if (number.size() < digits) number.insert(0, digits - number.size(), '0');
-  return std::string(part_prefix) + number + extension(format);
+  return std::string(part_prefix) + number + std::string(extension_of(format));
 }
 bool is_part(std::string_view name) {
   if (!name.starts_with(part_prefix)) return false;
   name.remove_prefix(part_prefix.size());
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   name.remove_prefix(digits);
-  return digits != 0 && (name == extension(file_format::csv) || name == extension(file_format::json_lines) ||
-                         name == extension(file_format::binary));
+  return digits != 0 && std::any_of(std::begin(formats), std::end(formats), [&](file_format f) { return name == extension_of(f); });
 }
 
 std::vector<std::string> names_in(const std::string& folder) {

@@ -145,6 +145,10 @@ void put_sink(byte_writer& to, const data::folder_sink& sink) {
   }
   to.put_text(sink.folder);
   to.put_text(sink.place);
+  to.put(sink.columnar.group_rows);
+  to.put(sink.columnar.compression);
+  to.put(sink.columnar.level);
+  to.put(std::uint8_t{sink.columnar.has_level});
 }
 data::folder_sink get_sink(byte_reader& from) {
   data::folder_sink sink;
@@ -160,6 +164,10 @@ data::folder_sink get_sink(byte_reader& from) {
   }
   sink.folder = from.get_text();
   sink.place = from.get_text();
+  sink.columnar.group_rows = from.get<std::uint64_t>();
+  sink.columnar.compression = from.get<std::uint8_t>();
+  sink.columnar.level = from.get<std::int32_t>();
+  sink.columnar.has_level = from.get<std::uint8_t>() != 0;
   return sink;
 }
 
