@@ -407,6 +407,13 @@ template <bool Writes> class plan_archive {
       text(c.field);
       text(c.column);
     });
+    list(f.wanted_rows, [&](std::vector<data::row_test>& all) {
+      list(all, [&](data::row_test& t) {
+        text(t.field);
+        values(t.how, t.value.what, t.value.bits);
+        text(t.value.text);
+      });
+    });
     if constexpr (!Writes) n.options = std::make_shared<const data::file_source>(std::move(f));
   }
   // Other processes know only the row type of a verb's inputs.
@@ -511,20 +518,13 @@ template <bool Writes> class plan_archive {
   template <class Divided> void fields(planner::vertex& v, const Divided& divided) {
     auto& [node, inputs, captures, engine, why, expected, shares, limit, slots, accelerated, ordered, interpreted, streamed, may_stream,
            over_columns, in_place, kept_if_it_fits, partitions, variable_partitions, moves, probing, sent_for, cut_off, group_function,
-           gives_columns, wanted, wanted_rows, notes, body, test, body_result, test_result, kept_for_rounds, number, ran, observed, folds] = v;
+           gives_columns, wanted, notes, body, test, body_result, test_result, kept_for_rounds, number, ran, observed, folds] = v;
     verb(node);
     for (planner::branch* b : counted(inputs)) own_branch(*b, divided);
     bindings(captures);
     values(limit, accelerated, ordered, interpreted, streamed, may_stream, kept_if_it_fits, cut_off);
     list(slots);
     list(wanted);
-    list(wanted_rows, [&](std::vector<data::row_test>& all) {
-      list(all, [&](data::row_test& t) {
-        text(t.field);
-        values(t.how, t.value.what, t.value.bits);
-        text(t.value.text);
-      });
-    });
     value(number);
     if (present(group_function != nullptr))
       if constexpr (!Writes) {

@@ -71,7 +71,7 @@ class columnar_rows final : public file_rows {
       if (f.part && !begins_within(*f.part, begin, all, f.state.bytes)) continue;
       const auto rows = static_cast<std::size_t>(open->file->rows_in(g));
       if (rows == 0) continue;
-      if (!open->fields.may_pass(*open->file, g, v_->wanted_rows)) {
+      if (!open->fields.may_pass(*open->file, g, source.wanted_rows)) {
         counts.groups_skipped.fetch_add(1, std::memory_order_relaxed);
         continue;
       }

@@ -10,6 +10,8 @@
 #include <query/csv.hpp>
 #include <query/json_lines.hpp>
 
+#include "data/row_tests.hpp"
+
 namespace query::data {
 
 enum class file_format : std::uint8_t { csv, json_lines, binary, parquet, arrow };
@@ -50,6 +52,7 @@ struct file_source {
   file_format format = file_format::csv;
   csv_options options{};           // nothing for binary files
   unknown_fields unknown = unknown_fields::ignore;  // of JSON lines
+  row_tests wanted_rows{};         // of columnar files: what rows pass that anyone reads, as far as statistics can tell
   std::string folder{};            // that relative paths are relative to, in a process that works in another one; empty: its own
 };
 

@@ -18,7 +18,6 @@
 #include <query/detail/plan.hpp>
 #include <query/session.hpp>
 
-#include "data/row_tests.hpp"
 #include "ir/group_function.hpp"
 
 namespace query {
@@ -140,7 +139,6 @@ struct vertex {
   std::shared_ptr<const ir::group_plan> group_function;  // group_by, aggregate: run by these expressions; null: as compiled
   std::shared_ptr<const projection> gives_columns;     
   std::vector<bool> wanted;             // source_file: fields that anyone reads; empty: all
-  data::row_tests wanted_rows;          // source_file: what rows pass that anyone reads, as far as statistics can tell
   std::vector<std::string> notes;       // what rules did here
   // do_while
   std::vector<vertex*> body;            // vertices run again each round, in order

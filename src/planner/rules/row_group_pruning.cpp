@@ -1,5 +1,5 @@
 // Groups of rows of a Parquet file that no reader wants need not be read: what the first tests of each reader say of single fields is left
-// with the file's vertex, whose reader asks the statistics of each group. The tests themselves stay where they are.
+// with the description of the file, whose reader asks the statistics of each group. The tests themselves stay where they are.
 #include "data/file_source.hpp"
 #include "ir/analysis.hpp"
 #include "planner/file_row_tests.hpp"
@@ -13,6 +13,16 @@ namespace {
 
 bool has_statistics(const vertex& v) {
   return v.node && v.node->what == verb::source_file && data::is_columnar(static_cast<const data::file_source*>(v.node->options.get())->format);
+}
+
+// The description of the files belongs to all plans that read them: this one gets a copy, which goes where the plan goes.
+void leave_with(vertex& v, data::row_tests tests, machine_graph& g) {
+  auto source = std::make_shared<data::file_source>(*static_cast<const data::file_source*>(v.node->options.get()));
+  source->wanted_rows = std::move(tests);
+  auto node = std::make_shared<logical>(*v.node);
+  node->options = std::move(source);
+  v.node = node.get();
+  g.verbs.push_back(std::move(node));
 }
 
 class tests_of_branch {
@@ -62,8 +72,8 @@ void row_group_pruning(rewriting& r) {
       first = false;
     }
     if (all.empty()) continue;
-    v->wanted_rows = std::move(all);
-    note(r, v.get(), "row_group_pruning: skips groups whose statistics exclude " + data::show(v->wanted_rows));
+    note(r, v.get(), "row_group_pruning: skips groups whose statistics exclude " + data::show(all));
+    leave_with(*v, std::move(all), r.graph);
   }
 }
 
