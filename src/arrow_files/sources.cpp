@@ -24,8 +24,8 @@ std::unique_ptr<data::columnar_output> create(data::output_file& to, ArrowSchema
 }
 const bool known = (data::provide_columnar({open, create}), true);
 
-std::shared_ptr<const detail::logical> source(const file_paths& files, file_format format, const parquet_options& options, const ir::type* row,
-                                              detail::call_site at) {
+std::shared_ptr<const detail::logical> source(const file_paths& files, file_format format, const parquet_options& options,
+                                              const ir::type* row, detail::call_site at) {
   static_cast<void>(known);
   csv_options shared;
   shared.columns = options.columns;
@@ -55,8 +55,8 @@ std::shared_ptr<const logical> arrow_file_source(const file_paths& files, const 
 
 void write_parquet_file(const pipe& p, const settings& s, const std::string& path, const parquet_output& options, call_site at) {
   arrow_files::write(p, s, path, data::file_format::parquet,
-                     {options.row_group_rows, static_cast<std::uint8_t>(options.compression), options.level.value_or(0), options.level.has_value()},
-                     at);
+                     {options.row_group_rows, static_cast<std::uint8_t>(options.compression), options.level.value_or(0),
+                      options.level.has_value()}, at);
 }
 void write_arrow_ipc_file(const pipe& p, const settings& s, const std::string& path, const arrow_file_output& options, call_site at) {
   arrow_files::write(p, s, path, data::file_format::arrow,

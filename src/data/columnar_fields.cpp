@@ -25,7 +25,10 @@ columnar_values::array taken(ArrowArray& from) {
   return a;
 }
 
-int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
 // "a%20b" as the text that it stands for: names of folders take few characters.
 std::string decoded(std::string_view text) {
   std::string out;
@@ -116,10 +119,12 @@ columnar_fields::columnar_fields(const ir::type* row, const columnar_file& file,
   };
   for (const csv_column& c : source.options.columns)
     if (!has_field(c.field))
-      throw detail::unplaced_error(std::string(verb_) + ": .columns names a field that " + type_name(row) + " does not have: '" + c.field + "'");
+      throw detail::unplaced_error(std::string(verb_) + ": .columns names a field that " + type_name(row) + " does not have: '" + c.field +
+                                   "'");
   const std::string& named = source.options.file_name_in;
   if (!named.empty() && !has_field(named))
-    throw detail::unplaced_error(std::string(verb_) + ": .file_name_in names a field that " + type_name(row) + " does not have: '" + named + "'");
+    throw detail::unplaced_error(std::string(verb_) + ": .file_name_in names a field that " + type_name(row) + " does not have: '" + named +
+                                 "'");
   for (const ir::field& f : row->field_list) places_.push_back(place_of(f, file, source, name));
 }
 
@@ -175,27 +180,31 @@ void columnar_fields::assign(const ir::field& f, const place& from, std::byte* t
   const ir::type* const of = without_optional(f.of);
   if (of->k == ir::kind::string) *static_cast<std::string*>(value) = from.text;
   else if (parse_scalar(of, from.text, value) != parsed::ok)
-    fail("the folder '" + from.name + "=" + from.text + "' names no value of field '" + std::string(f.name) + "', which is " + type_name(f.of) +
-         "; give the field another type");
+    fail("the folder '" + from.name + "=" + from.text + "' names no value of field '" + std::string(f.name) + "', which is " +
+         type_name(f.of) + "; give the field another type");
 }
 
 columnar_values columnar_fields::read(columnar_file& file, std::size_t group, std::size_t field) const {
   const place& p = places_[field];
   const auto at = [&] { return "column '" + p.name + "', row group " + std::to_string(group) + ": "; };
+  std::vector<columnar_values::array> arrays;
+  try {
+    file.read(group, p.column, [&](ArrowArray& a) { arrays.push_back(taken(a)); });
+  } catch (const columnar_failure& e) {
+    fail(at() + "cannot be read: " + e.what() + "; the file is damaged: copy or write it anew");
+  }
   columnar_values values;
   try {
-    file.read(group, p.column, [&](ArrowArray& a) {
-      columnar_values::array array = taken(a);
+    for (columnar_values::array& array : arrays) {
       check_shape(p.values, *array, array->length);
       if (const auto wrong = find_wrong_null(p.values, *array, 0, array->length)) {
         const arrow_values& of = *wrong->of;
-        throw arrow_mismatch("row " + std::to_string(values.rows() + static_cast<std::size_t>(wrong->row)) + " of the group is null, and field '" +
-                             of.field + "' is " + type_name(of.type) + "; make the field a std::optional");
+        const std::size_t row = values.rows() + static_cast<std::size_t>(wrong->row);
+        fail(at() + "row " + std::to_string(row) + " of the group is null, and field '" + of.field + "' is " + type_name(of.type) +
+             "; make the field a std::optional");
       }
       values.add(std::move(array));
-    });
-  } catch (const columnar_failure& e) {
-    fail(at() + "cannot be read: " + e.what() + "; the file is damaged: copy or write it anew");
+    }
   } catch (const arrow_mismatch& e) {
     fail(at() + e.what());
   }

@@ -50,7 +50,8 @@ void check_marks(const std::string& path, file_format format) {
   if (S_ISDIR(status.st_mode)) refuse(EISDIR);
   const marks m = marks_of(format);
   const std::string name(m.name);
-  if (!S_ISREG(status.st_mode)) fail(format, path, "it is a pipe or a device, and " + name + " files are read from their end: copy it to a file");
+  if (!S_ISREG(status.st_mode))
+    fail(format, path, "it is a pipe or a device, and " + name + " files are read from their end: copy it to a file");
   if (status.st_size == 0) fail(format, path, "the file is empty: it is no " + name + " file, or writing it has failed");
   std::array<char, 8> bytes{};
   const auto at = [&](std::int64_t where, std::size_t n) {
@@ -89,7 +90,8 @@ std::unique_ptr<columnar_file> open_columnar(const std::string& path, file_forma
   }
 }
 
-std::unique_ptr<columnar_output> create_columnar(output_file& to, ArrowSchema& schema, file_format format, const columnar_options& options) {
+std::unique_ptr<columnar_output> create_columnar(output_file& to, ArrowSchema& schema, file_format format,
+                                                 const columnar_options& options) {
   return formats_for(format).create(to, schema, format, options);
 }
 

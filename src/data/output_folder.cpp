@@ -25,7 +25,8 @@ namespace {
 
 constexpr const char* whole = "/whole";  // within the staging folder: what takes the target's place
 constexpr std::string_view part_prefix = "part-";
-constexpr file_format formats[] = {file_format::csv, file_format::json_lines, file_format::binary, file_format::parquet, file_format::arrow};
+constexpr file_format formats[] = {file_format::csv, file_format::json_lines, file_format::binary, file_format::parquet,
+                                   file_format::arrow};
 
 std::string part_name(std::size_t partition, file_format format) {
   std::string number = std::to_string(partition);

@@ -12,7 +12,8 @@ using detail::verb;
 namespace {
 
 bool has_statistics(const vertex& v) {
-  return v.node && v.node->what == verb::source_file && data::is_columnar(static_cast<const data::file_source*>(v.node->options.get())->format);
+  if (!v.node || v.node->what != verb::source_file) return false;
+  return data::is_columnar(static_cast<const data::file_source*>(v.node->options.get())->format);
 }
 
 // The description of the files belongs to all plans that read them: this one gets a copy, which goes where the plan goes.
