@@ -53,8 +53,8 @@ struct everything {
   chr::milliseconds pause{};
   bool operator==(const everything&) const = default;
 };
-QUERY_RECORD(everything, flag, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, paint, text, maybe_number, maybe_flag, maybe_text, at, maybe_at,
-             list, names, points, triple, moment, second, exact, day, date, pause);
+QUERY_RECORD(everything, flag, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, paint, text, maybe_number, maybe_flag, maybe_text, at,
+             maybe_at, list, names, points, triple, moment, second, exact, day, date, pause);
 
 everything row_of(std::mt19937& r, int i) {
   const auto n = [&](int most) { return static_cast<int>(r() % static_cast<unsigned>(most)); };
@@ -189,7 +189,7 @@ TEST_F(parquet_files, skip_nothing_that_is_missed) {
   const auto all = query::read_parquet<trade>(at("t.parquet"));
   // The number of a row counts those before it.
   EXPECT_EQ(all.where([](auto t, auto i) { return t.id >= 3000 && i < 3500; }).count(), 500);
-  EXPECT_EQ(all.index().where([](auto p) { return p.second.id >= 3999; }).select([](auto p) { return p.first; }).to_vector(),
+  EXPECT_EQ(all.index().where([](auto p) { return p.value.id >= 3999; }).select([](auto p) { return p.index; }).to_vector(),
             std::vector<std::int64_t>{3999});
   EXPECT_EQ(all.take(1500).where([](auto t) { return t.id >= 1200; }).count(), 300);
   EXPECT_EQ(all.skip(3000).where([](auto t) { return t.id >= 3500; }).count(), 500);
@@ -198,7 +198,8 @@ TEST_F(parquet_files, skip_nothing_that_is_missed) {
   EXPECT_EQ(all.where([&calls](const trade&) { return ++calls, true; }).where([](auto t) { return t.id < 10; }).count(), 10);
   EXPECT_EQ(calls, 4000);
   // Two readers of one source want different groups.
-  const auto low = all.where([](auto t) { return t.id < 10; }), high = all.where([](auto t) { return t.id >= 3990; });
+  const auto low = all.where([](auto t) { return t.id < 10; });
+  const auto high = all.where([](auto t) { return t.id >= 3990; });
   EXPECT_EQ(low.concat(high).count(), 20);
 }
 
