@@ -31,6 +31,7 @@ struct parquet_output {
   std::uint64_t row_group_rows = std::uint64_t{1} << 20;  // of a row group, at most
   file_compression compression = file_compression::snappy;
   std::optional<int> level = {};                          // of the compression; none: its usual one
+  std::vector<std::string> partition_by = {};             // fields that name folders instead of columns: year=2026/region=north
 };
 
 namespace detail {
@@ -62,7 +63,7 @@ auto read_parquet(const file_paths& files, const parquet_options& options = {}, 
 }
 
 // Runs the query and writes its rows: to a temporary file beside the target, which takes its place at the end. If the path ends with '/',
-// to a folder, as write_csv does.
+// to a folder, as write_csv does; .partition_by makes folders in it for the values of fields, as read_parquet reads them.
 template <verbs::query_like Q>
 void write_parquet(const Q& q, const std::string& path, const parquet_output& options = {},
                    detail::call_site at = detail::call_site::here()) {

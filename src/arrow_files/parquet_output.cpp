@@ -22,6 +22,7 @@ class parquet_output final : public data::columnar_output {
       types_ = value_of(arrow::ImportSchema(&schema));
       parquet::WriterProperties::Builder how;
       how.compression(codec_of(options.compression))->max_row_group_length(static_cast<std::int64_t>(options.group_rows));
+      how.enable_page_checksum();
       if (options.has_level) how.compression_level(options.level);
       // Readers that use Arrow get the types back that Parquet has not: durations, times in seconds.
       const auto as = parquet::ArrowWriterProperties::Builder().store_schema()->build();
@@ -32,6 +33,9 @@ class parquet_output final : public data::columnar_output {
 
   void write(ArrowArray& rows) override {
     written([&] { check(writer_->WriteRecordBatch(*value_of(arrow::ImportRecordBatch(&rows, types_)))); });
+  }
+  void end_group() override {
+    written([&] { check(writer_->NewBufferedRowGroup()); });
   }
   void finish() override {
     written([&] { check(writer_->Close()); });

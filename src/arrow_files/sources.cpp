@@ -56,11 +56,11 @@ std::shared_ptr<const logical> arrow_file_source(const file_paths& files, const 
 void write_parquet_file(const pipe& p, const settings& s, const std::string& path, const parquet_output& options, call_site at) {
   arrow_files::write(p, s, path, data::file_format::parquet,
                      {options.row_group_rows, static_cast<std::uint8_t>(options.compression), options.level.value_or(0),
-                      options.level.has_value()}, at);
+                      options.level.has_value(), options.partition_by}, at);
 }
 void write_arrow_ipc_file(const pipe& p, const settings& s, const std::string& path, const arrow_file_output& options, call_site at) {
   arrow_files::write(p, s, path, data::file_format::arrow,
-                     {options.batch_rows, static_cast<std::uint8_t>(options.compression), 0, false}, at);
+                     {options.batch_rows, static_cast<std::uint8_t>(options.compression), 0, false, {}}, at);
 }
 
 }  // namespace query::detail

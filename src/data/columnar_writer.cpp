@@ -12,20 +12,24 @@
 namespace query::data {
 namespace {
 
-constexpr std::size_t rows_of_batch = std::size_t{1} << 16, bytes_of_batch = std::size_t{8} << 20;
-
 std::size_t batch_of(const ir::type* row, const columnar_options& options) {
-  const std::size_t fit = std::clamp<std::size_t>(bytes_of_batch / row->size, 1, rows_of_batch);
+  // Where a writer has many files open, each batch is smaller.
+  const bool one_of_many = !options.partition_by.empty();
+  const std::size_t most_rows = std::size_t{1} << (one_of_many ? 12 : 16), most_bytes = std::size_t{1} << (one_of_many ? 18 : 23);
+  const std::size_t fit = std::clamp<std::size_t>(most_bytes / row->size, 1, most_rows);
   return options.group_rows ? static_cast<std::size_t>(std::min<std::uint64_t>(fit, options.group_rows)) : fit;
 }
 
 }  // namespace
 
-columnar_writer::columnar_writer(const std::string& path, file_format format, const columnar_options& options, const ir::type* row)
-    : row_(row), place_(std::string(writing_verb(format)) + ": " + path), file_(path, writing_verb(format)), most_(batch_of(row, options)) {
+columnar_writer::columnar_writer(const std::string& path, file_format format, const columnar_options& options, const ir::type* row,
+                                 const ir::type* columns)
+    : row_(row), columns_(columns ? columns : row), place_(std::string(writing_verb(format)) + ": " + path),
+      file_(path, writing_verb(format)), most_(batch_of(row, options)),
+      group_rows_(std::max<std::uint64_t>(options.group_rows, 1)) {
   called([&] {
     ArrowSchema schema{};
-    describe_rows(row, schema);
+    describe_rows(columns_, schema);
     output_ = create_columnar(file_, schema, format, options);
   });
   kept_ = static_cast<std::byte*>(::operator new(most_ * row->size, std::align_val_t{row->align}));
@@ -43,17 +47,24 @@ void columnar_writer::write(const void* rows, std::size_t n) {
     if (row_->trivial) std::memcpy(kept_ + n_ * row_->size, from, some * row_->size);
     else row_->life.copy(kept_ + n_ * row_->size, from, some);
     n_ += some;
+    rows_ += some;
     n -= some;
     from += some * row_->size;
     if (n_ == most_) flush();
   }
 }
 
+void columnar_writer::end_group() {
+  flush();
+  called([&] { output_->end_group(); });
+  rows_ = 0;
+}
+
 void columnar_writer::flush() {
   if (!n_) return;
   called([&] {
     ArrowArray batch{};
-    export_rows(row_, kept_, n_, batch);
+    export_rows(columns_, kept_, n_, batch);
     output_->write(batch);
   });
   row_->life.destroy(kept_, std::exchange(n_, 0));

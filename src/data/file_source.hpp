@@ -37,6 +37,7 @@ struct columnar_options {
   std::uint8_t compression = 0;  // query::file_compression
   std::int32_t level = 0;        // of the compression
   bool has_level = false;        // else as its library chooses
+  std::vector<std::string> partition_by{};  // fields that name the folders: year=2026/month=7
 };
 
 // Those of JSON lines that CSV has too are part of csv_options.
@@ -96,8 +97,9 @@ struct folder_sink {
   columnar_options columnar{};   // of columnar files
 };
 struct written_file {
-  std::string name;              // within the folder
+  std::string name;              // within the folder where they are written at first
   std::uint64_t bytes = 0, rows = 0;
+  std::string folder{};          // that it belongs to, below the target: year=2026/month=7
 };
 
 }  // namespace query::data

@@ -14,6 +14,7 @@
 #include "data/file_source.hpp"
 #include "data/json_writer.hpp"
 #include "data/output_folder.hpp"
+#include "data/partitioned_writer.hpp"
 #include "runtime/execution.hpp"
 #include "runtime/stream_rows.hpp"
 #include "runtime/written_rows.hpp"
@@ -54,19 +55,23 @@ void write_folder(const pipe& p, const settings& s, const std::string& path, dat
     } else if (sink.format == file_format::json_lines) {
       (void)data::checked_json_shape(p.node->row, data::json_options_of(sink.options, unknown_fields::ignore));
     }
+    data::check_partition_by(p.node->row, sink.columnar.partition_by, data::writing_verb(sink.format));
     return std::make_unique<data::output_folder>(path, sink.format);
   });
   sink.folder = folder->staging();
   sink.place = detail::place_of(where);
   execution e(p, s, "rows", planner::reading::written, {}, data::writing_verb(sink.format).data(), where);
   int times = 0;
-  const std::vector<data::written_file> files = e.read([&] {
+  const std::vector<std::vector<data::written_file>> files = e.read([&] {
     if (e.partitions) return e.partitions->write(sink);
-    return std::vector{write_rows(*e.graph, sink, "alone-" + std::to_string(++times), *e.session->cpu, e.context)};
+    std::vector<std::vector<data::written_file>> written;
+    written.push_back(write_rows(*e.graph, sink, "alone-" + std::to_string(++times), *e.session->cpu, e.context));
+    return written;
   });
   placed(where, [&] { folder->commit(files); });
   std::uint64_t rows = 0;
-  for (const data::written_file& f : files) rows += f.rows;
+  for (const auto& of_partition : files)
+    for (const data::written_file& f : of_partition) rows += f.rows;
   e.gave(rows);
   e.finished();
   note_selectivity(e.graph->result, rows, e.context);
@@ -76,7 +81,8 @@ void write_folder(const pipe& p, const settings& s, const std::string& path, dat
 
 void write_file(const pipe& p, const settings& s, const std::string& path, data::folder_sink how, call_site where) {
   if (data::output_folder::names(path)) write_folder(p, s, path, std::move(how), where);
-  else write_one(p, s, path, how, where);
+  else if (how.columnar.partition_by.empty()) write_one(p, s, path, how, where);
+  else detail::fail(data::writing_verb(how.format), ".partition_by writes a folder: end the path with '/': " + path, where);
 }
 
 std::shared_ptr<const detail::logical> file_node(const file_paths& files, data::file_source source, const ir::type* row, call_site where) {

@@ -10,6 +10,7 @@
 #include "data/columnar_writer.hpp"
 #include "data/csv_writer.hpp"
 #include "data/json_writer.hpp"
+#include "data/partitioned_writer.hpp"
 
 namespace query::runtime {
 
@@ -18,14 +19,15 @@ std::unique_ptr<data::row_writer> writer_of(const data::folder_sink& how, const 
   if (how.format == data::file_format::csv) return std::make_unique<data::csv_writer>(path, how.options, row);
   if (how.format == data::file_format::json_lines)
     return std::make_unique<data::json_writer>(path, data::json_options_of(how.options, unknown_fields::ignore), row);
+  if (!how.columnar.partition_by.empty()) return std::make_unique<data::partitioned_writer>(path, how.format, how.columnar, row);
   if (data::is_columnar(how.format)) return std::make_unique<data::columnar_writer>(path, how.format, how.columnar, row);
   return std::make_unique<data::binary_writer>(path, row, [row, &engine](std::byte* rows, std::size_t n) {
     engine.clear_unused(*row, rows, n);
   });
 }
 
-data::written_file write_rows(const planner::machine_graph& g, const data::folder_sink& to, const std::string& name, local_engine& engine,
-                              run_context& context) {
+std::vector<data::written_file> write_rows(const planner::machine_graph& g, const data::folder_sink& to, const std::string& name,
+                                           local_engine& engine, run_context& context) {
   const auto placed = [&](auto&& f) {
     try {
       return f();
@@ -56,7 +58,7 @@ data::written_file write_rows(const planner::machine_graph& g, const data::folde
     return true;
   }, context);
   placed([&] { writer->finish(true); });
-  return {name, writer->bytes(), rows};
+  return writer->files(name, rows);
 }
 
 }  // namespace query::runtime
