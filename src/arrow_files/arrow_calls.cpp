@@ -17,7 +17,7 @@ std::string text_of(const arrow::Status& s) {
 
 void fail(const arrow::Status& s) {
   if (s.IsOutOfMemory()) throw std::bad_alloc();
-  throw data::columnar_failure(text_of(s));
+  throw data::columnar_failure(text_of(s), !s.IsNotImplemented());
 }
 
 arrow::Status output_stream::Write(const void* bytes, std::int64_t n) {

@@ -11,6 +11,7 @@
 #include <arrow/result.h>
 #include <arrow/status.h>
 #include <arrow/util/compression.h>
+#include <parquet/exception.h>
 
 #include "data/columnar_file.hpp"
 
@@ -36,6 +37,8 @@ template <class F> decltype(auto) called(F f) {
     throw;
   } catch (const std::bad_alloc&) {
     throw;
+  } catch (const parquet::ParquetStatusException& e) {
+    fail(e.status());
   } catch (const std::exception& e) {
     throw data::columnar_failure(e.what());
   }

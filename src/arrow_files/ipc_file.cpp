@@ -54,6 +54,7 @@ class ipc_file final : public data::columnar_file {
   std::size_t groups() const override { return rows_.size(); }
   std::uint64_t rows_in(std::size_t g) const override { return rows_[g]; }
   std::uint64_t bytes_in(std::size_t) const override { return bytes_ / rows_.size() + 1; }
+  std::uint64_t bytes_of(std::size_t g, std::size_t) const override { return bytes_in(g) / static_cast<std::size_t>(schema_.n_children); }
   data::value_range range_of(std::size_t g, std::size_t, std::span<const std::string_view>) const override { return {.rows = rows_[g]}; }
 
   void read(std::size_t g, std::size_t column, function_ref<void(ArrowArray&)> take) override {

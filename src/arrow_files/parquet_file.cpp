@@ -105,6 +105,17 @@ class parquet_file final : public data::columnar_file {
     return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
   }
 
+  std::uint64_t bytes_of(std::size_t g, std::size_t column) const override {
+    return called([&] {
+      std::vector<int> leaves;
+      add_leaves(first_->manifest().schema_fields[column], leaves);
+      std::uint64_t bytes = 0;
+      for (const int leaf : leaves)
+        if (const std::int64_t some = group(g)->ColumnChunk(leaf)->total_uncompressed_size(); some > 0)
+          bytes += static_cast<std::uint64_t>(some);
+      return bytes;
+    });
+  }
   data::value_range range_of(std::size_t g, std::size_t column, std::span<const std::string_view> path) const override {
     data::value_range r{.rows = rows_in(g)};
     try {

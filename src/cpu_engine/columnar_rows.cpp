@@ -20,15 +20,62 @@ struct open_columns {
 };
 struct group_to_read {
   std::shared_ptr<open_columns> of;
-  std::size_t number = 0, rows = 0, bytes = 0;
+  std::size_t number = 0, rows = 0, bytes = 0;  // bytes: of the values that are wanted, in memory
 };
+// Groups whose columns are in memory, and how many of their rows have been made.
+struct groups_read {
+  std::vector<group_to_read> groups;
+  std::vector<std::size_t> firsts;             // the number of each one's first row
+  std::vector<data::columnar_values> values;   // a column of a group each, at place group * wanted columns + column
+  std::size_t rows = 0, made = 0;
+  runtime::charge held;                        // the memory of the values
+};
+
+std::vector<std::size_t> wanted_fields(const planner::vertex& v) {
+  std::vector<std::size_t> wanted;
+  for (std::size_t f = 0; f < v.node->row->field_list.size(); ++f)
+    if (v.wanted.empty() || v.wanted[f]) wanted.push_back(f);
+  return wanted;
+}
+
+// Of a file's bytes a group has as many as its share of the groups' bytes, so that each is in one part.
+bool begins_within(const data::file_part& part, std::uint64_t before, std::uint64_t all, std::uint64_t bytes) {
+  const double share = all ? static_cast<double>(before) / static_cast<double>(all) : 0;
+  const auto begin = std::min(static_cast<std::uint64_t>(share * static_cast<double>(bytes)), bytes - 1);
+  return part.begin <= begin && begin < part.end;
+}
+
+// Opens the file: take(group) for each group of its part that may have rows that pass; returns how many have not.
+template <class Take>
+std::uint64_t each_group(const planner::vertex& v, const file_to_read& f, const std::vector<std::size_t>& wanted, Take take) {
+  const data::file_source& source = file_source_of(v);
+  std::unique_ptr<data::columnar_file> file = data::open_columnar(f.path, source.format);
+  data::columnar_fields fields(v.node->row, *file, source, f.path, f.name);
+  const auto open = std::make_shared<open_columns>(open_columns{std::move(file), std::move(fields)});
+  std::uint64_t all = 0, before = 0, skipped = 0;
+  for (std::size_t g = 0; g < open->file->groups(); ++g) all += open->file->bytes_in(g);
+  for (std::size_t g = 0; g < open->file->groups(); ++g) {
+    const std::uint64_t begin = before;
+    before += open->file->bytes_in(g);
+    if (f.part && !begins_within(*f.part, begin, all, f.state.bytes)) continue;
+    const auto rows = static_cast<std::size_t>(open->file->rows_in(g));
+    if (rows == 0) continue;
+    open->fields.check_rows(*open->file, g);
+    if (!open->fields.may_pass(*open->file, g, source.wanted_rows)) {
+      ++skipped;
+      continue;
+    }
+    std::size_t values = 0;
+    for (const std::size_t field : wanted) values += open->fields.bytes_of(*open->file, g, field);
+    take(group_to_read{open, g, rows, values});
+  }
+  return skipped;
+}
 
 class columnar_rows final : public file_rows {
  public:
   columnar_rows(const planner::vertex& v, std::deque<file_to_read> files, runtime::run_context& context)
-      : context_(&context), v_(&v), row_(v.node->row), files_(std::move(files)) {
-    for (std::size_t f = 0; f < row_->field_list.size(); ++f)
-      if (v.wanted.empty() || v.wanted[f]) wanted_.push_back(f);
+      : context_(&context), v_(&v), row_(v.node->row), files_(std::move(files)), wanted_(wanted_fields(v)) {
     open_next();
   }
 
@@ -38,12 +85,15 @@ class columnar_rows final : public file_rows {
     std::size_t n = 0;
     for (const group_to_read& g : groups_) n += g.rows;
     rows.reserve(n);
-    while (fill(rows, most_bytes)) {}
+    while (read_more(most_bytes)) make_rows(now_.rows, rows);
     return std::move(rows).to_table();
   }
   bool next(detail::table& out, std::size_t bytes) override {
+    constexpr std::size_t least_rows = 1024, least_bytes = std::size_t{1} << 20, share = 8;  // of the session's memory, for a block
+    if (const std::size_t limit = context_->pool.limit()) bytes = std::min(bytes, std::max(limit / share, least_bytes));
+    if (!read_more(bytes)) return false;
     rows_buffer rows(row_, context_->pool);
-    if (!fill(rows, bytes)) return false;
+    make_rows(std::min(now_.rows - now_.made, std::max(bytes / row_->size, least_rows)), rows);
     out = std::move(rows).to_table();
     return true;
   }
@@ -54,61 +104,34 @@ class columnar_rows final : public file_rows {
     while (groups_.empty() && !files_.empty()) {
       const file_to_read next = std::move(files_.front());
       files_.pop_front();
-      add_groups(next);
+      const std::uint64_t skipped = each_group(*v_, next, wanted_, [&](group_to_read g) { groups_.push_back(std::move(g)); });
+      data::counts_of_columnar().groups_skipped.fetch_add(skipped, std::memory_order_relaxed);
     }
   }
-  void add_groups(const file_to_read& f) {
-    const data::file_source& source = file_source_of(*v_);
-    std::unique_ptr<data::columnar_file> file = data::open_columnar(f.path, source.format);
-    data::columnar_fields fields(row_, *file, source, f.path, f.name);
-    const auto open = std::make_shared<open_columns>(open_columns{std::move(file), std::move(fields)});
-    data::columnar_counts& counts = data::counts_of_columnar();
-    std::uint64_t all = 0, before = 0;
-    for (std::size_t g = 0; g < open->file->groups(); ++g) all += open->file->bytes_in(g);
-    for (std::size_t g = 0; g < open->file->groups(); ++g) {
-      const std::uint64_t bytes = open->file->bytes_in(g), begin = before;
-      before += bytes;
-      if (f.part && !begins_within(*f.part, begin, all, f.state.bytes)) continue;
-      const auto rows = static_cast<std::size_t>(open->file->rows_in(g));
-      if (rows == 0) continue;
-      if (!open->fields.may_pass(*open->file, g, source.wanted_rows)) {
-        counts.groups_skipped.fetch_add(1, std::memory_order_relaxed);
-        continue;
-      }
-      groups_.push_back({open, g, rows, static_cast<std::size_t>(bytes)});
-    }
-  }
-  // Of the file's bytes a group has as many as its share of the groups' bytes, so that each is in one part.
-  static bool begins_within(const data::file_part& part, std::uint64_t before, std::uint64_t all, std::uint64_t bytes) {
-    const double share = all ? static_cast<double>(before) / static_cast<double>(all) : 0;
-    const auto begin = std::min(static_cast<std::uint64_t>(share * static_cast<double>(bytes)), bytes - 1);
-    return part.begin <= begin && begin < part.end;
-  }
-
-  // Appends the rows of the next groups, of about so many bytes; false at the end.
-  bool fill(rows_buffer& to, std::size_t bytes) {
+  // Are there rows to be made? Where all have been, the next groups are read, of about so many bytes.
+  bool read_more(std::size_t bytes) {
+    if (now_.made < now_.rows) return true;
+    now_ = {};
     open_next();
     if (groups_.empty()) return false;
-    std::vector<group_to_read> some;
-    std::vector<std::size_t> firsts;
-    std::size_t n = 0, taken = 0;
+    groups_read next;
+    std::size_t taken = 0;
     do {
-      firsts.push_back(n);
-      n += groups_.front().rows;
+      next.firsts.push_back(next.rows);
+      next.rows += groups_.front().rows;
       taken += groups_.front().bytes;
-      some.push_back(std::move(groups_.front()));
+      next.groups.push_back(std::move(groups_.front()));
       groups_.pop_front();
       open_next();
-    } while (!groups_.empty() && groups_.front().bytes <= bytes - std::min(bytes, taken) && some.size() < most_groups);
-
-    const std::vector<data::columnar_values> values = read(some);
-    make_rows(some, firsts, values, n, to);
-    data::counts_of_columnar().groups_read.fetch_add(some.size(), std::memory_order_relaxed);
-    context_->rows_read(n);
+    } while (!groups_.empty() && groups_.front().bytes <= bytes - std::min(bytes, taken) && next.groups.size() < most_groups);
+    if (taken > uncounted_bytes) next.held.grow(context_->pool, taken);
+    next.values = read(next.groups);
+    data::counts_of_columnar().groups_read.fetch_add(next.groups.size(), std::memory_order_relaxed);
+    now_ = std::move(next);
     return true;
   }
 
-  // A column of a group each, at place group * wanted columns + column. Of several errors, that of the first one.
+  // Of several errors, that of the first one.
   std::vector<data::columnar_values> read(std::span<const group_to_read> groups) {
     std::vector<data::columnar_values> values(groups.size() * wanted_.size());
     std::vector<std::exception_ptr> wrong(values.size());
@@ -127,8 +150,9 @@ class columnar_rows final : public file_rows {
     return values;
   }
 
-  void make_rows(std::span<const group_to_read> groups, std::span<const std::size_t> firsts, std::span<const data::columnar_values> values,
-                 std::size_t n, rows_buffer& to) {
+  // Appends the next n rows of what has been read.
+  void make_rows(std::size_t n, rows_buffer& to) {
+    const std::size_t first = std::exchange(now_.made, now_.made + n);
     auto* const rows = static_cast<std::byte*>(to.extend(n));
     const std::size_t tasks = (n + rows_a_task - 1) / rows_a_task;
     std::vector<char> alive(tasks);
@@ -138,7 +162,7 @@ class columnar_rows final : public file_rows {
         std::byte* const at = rows + task * rows_a_task * row_->size;
         row_->life.construct(at, rows_of(task));
         alive[task] = 1;
-        convert(groups, firsts, values, task * rows_a_task, rows_of(task), rows);
+        convert(first + task * rows_a_task, rows_of(task), at);
       });
     } catch (...) {
       for (std::size_t t = 0; t < tasks; ++t)
@@ -146,22 +170,23 @@ class columnar_rows final : public file_rows {
       throw;
     }
     to.grow(n);
+    context_->rows_read(n);
   }
-  void convert(std::span<const group_to_read> groups, std::span<const std::size_t> firsts, std::span<const data::columnar_values> values,
-               std::size_t first, std::size_t n, std::byte* rows) const {
-    auto g = static_cast<std::size_t>(std::upper_bound(firsts.begin(), firsts.end(), first) - firsts.begin()) - 1;
+  void convert(std::size_t first, std::size_t n, std::byte* rows) const {
+    auto g = static_cast<std::size_t>(std::upper_bound(now_.firsts.begin(), now_.firsts.end(), first) - now_.firsts.begin()) - 1;
     for (; n; ++g) {
-      const std::size_t within = first - firsts[g], some = std::min(n, groups[g].rows - within);
-      const data::columnar_fields& fields = groups[g].of->fields;
+      const std::size_t within = first - now_.firsts[g], some = std::min(n, now_.groups[g].rows - within);
+      const data::columnar_fields& fields = now_.groups[g].of->fields;
       for (std::size_t c = 0; c < wanted_.size(); ++c)
-        fields.convert(wanted_[c], fields.has_column(wanted_[c]) ? &values[g * wanted_.size() + c] : nullptr, within, some,
-                       rows + first * row_->size);
+        fields.convert(wanted_[c], fields.has_column(wanted_[c]) ? &now_.values[g * wanted_.size() + c] : nullptr, within, some, rows);
       first += some;
       n -= some;
+      rows += some * row_->size;
     }
   }
 
   static constexpr std::size_t rows_a_task = std::size_t{1} << 14, most_groups = 1024;
+  static constexpr std::size_t uncounted_bytes = std::size_t{1} << 20;  // the pool of a small query is not asked
 
   runtime::run_context* context_;
   const planner::vertex* v_;
@@ -169,9 +194,18 @@ class columnar_rows final : public file_rows {
   std::deque<file_to_read> files_;     // that have not been opened
   std::deque<group_to_read> groups_;   // that have not been read
   std::vector<std::size_t> wanted_;    // fields
+  groups_read now_;
 };
 
 }  // namespace
+
+std::uint64_t most_table_bytes_of_columns(const planner::vertex& v, const std::deque<file_to_read>& files) {
+  const std::vector<std::size_t> wanted = wanted_fields(v);
+  std::uint64_t bytes = 0;
+  for (const file_to_read& f : files)
+    each_group(v, f, wanted, [&](const group_to_read& g) { bytes += g.rows * v.node->row->size + g.bytes; });
+  return bytes;
+}
 
 std::unique_ptr<file_rows> columnar_rows_of(const planner::vertex& v, std::deque<file_to_read> files, runtime::run_context& context) {
   return std::make_unique<columnar_rows>(v, std::move(files), context);

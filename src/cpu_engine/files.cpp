@@ -290,6 +290,20 @@ detail::table read_file(const planner::vertex& v, runtime::run_context& context)
   return placed(v, [&] { return open_files(v, context)->all(); });
 }
 
+std::optional<std::uint64_t> most_table_bytes_of_file(const planner::vertex& v, const runtime::run_context& context) {
+  constexpr std::uint64_t most_packed = 1000;  // rows are larger than what the file has of them by no more
+  if (!data::is_columnar(file_source_of(v).format) || reads_nothing(v, context)) return std::nullopt;
+  try {
+    std::deque<file_to_read> files = files_of(v, context);
+    std::uint64_t bytes = 0;
+    for (const file_to_read& f : files) bytes += f.state.bytes;
+    if (bytes < context.pool.limit() / most_packed) return std::nullopt;
+    return most_table_bytes_of_columns(v, files);
+  } catch (const detail::unplaced_error&) {  // who reads it says so
+    return std::nullopt;
+  }
+}
+
 std::unique_ptr<row_pieces> stream_of_file(const planner::vertex& v, runtime::run_context& context) {
   return std::make_unique<rows_of_file>(v, context);
 }

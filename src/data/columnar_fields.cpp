@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <query/detail/failure.hpp>
 
 #include "data/csv_value.hpp"
+#include "data/folder_value.hpp"
 #include "data/leaf_columns.hpp"
 
 namespace query::data {
@@ -25,35 +27,14 @@ columnar_values::array taken(ArrowArray& from) {
   return a;
 }
 
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+// Does the field hold other numbers than the column, whose statistics are?
+bool other_unit(const arrow_values& v, std::span<const std::string_view> path) {
+  if (v.layout == arrow_layout::dictionary) return other_unit(v.children.front(), path);
+  if (path.empty() || v.layout != arrow_layout::structure) return v.layout == arrow_layout::seconds;
+  for (std::size_t f = 0; f < v.children.size(); ++f)
+    if (v.type->field_list[f].name == path.front()) return other_unit(v.children[f], path.subspan(1));
+  return false;
 }
-// "a%20b" as the text that it stands for: names of folders take few characters.
-std::string decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escape = text[i] == '%' && i + 2 < text.size() && digit_of(text[i + 1]) >= 0 && digit_of(text[i + 2]) >= 0;
-    out += escape ? static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2])) : text[i];
-    if (escape) i += 2;
-  }
-  return out;
-}
-
-// What a folder of the path says of a column: ".../column=value/file".
-std::optional<std::string> value_in_path(std::string_view path, std::string_view column) {
-  std::optional<std::string> found;
-  for (std::size_t at = 0; at < path.size();) {
-    const std::size_t slash = path.find('/', at);
-    if (slash == std::string_view::npos) break;  // the file itself
-    const std::string_view folder = path.substr(at, slash - at);
-    const std::size_t sign = folder.find('=');
-    if (sign != std::string_view::npos && decoded(folder.substr(0, sign)) == column) found = decoded(folder.substr(sign + 1));
-    at = slash + 1;
-  }
-  return found;
-}
-constexpr std::string_view null_folder = "__HIVE_DEFAULT_PARTITION__";
 
 // A value of the file that tests compare: as they do.
 std::optional<test_value> value_of(const ir::type* t, const std::byte* at) {
@@ -81,9 +62,6 @@ std::optional<test_value> value_of(const ir::type* t, const std::byte* at) {
 }
 
 const ir::type* without_optional(const ir::type* t) { return t->k == ir::kind::optional ? t->element : t; }
-bool is_scalar(const ir::type* t) {
-  return ir::is_arithmetic(t->k) || t->k == ir::kind::string || t->counts.what == ir::unit::of::date;
-}
 
 // One value of a type, value-initialised.
 class one_value {
@@ -156,18 +134,18 @@ columnar_fields::place columnar_fields::place_of(const ir::field& f, const colum
     }
     return p;
   }
-  const std::optional<std::string> in_path = value_in_path(path_, p.name);
+  const std::optional<folder_value> in_path = value_in_path(path_, p.name);
   if (!in_path) {
     std::string all;
     for (std::size_t i = 0; i < n; ++i) all += (i ? ", " : "") + child_name(s, i);
     fail("there is no column '" + p.name + "' for the field '" + std::string(f.name) + "', which is " + type_name(f.of) +
          "; the file's columns are: " + all + ". Say by .columns which column is meant: {{\"" + std::string(f.name) + "\", \"column\"}}");
   }
-  p.text = *in_path;
-  p.null = p.text == null_folder;
+  p.text = in_path->text;
+  p.null = in_path->null;
   if (p.null && f.of->k != ir::kind::optional)
     fail("the folder of column '" + p.name + "' is of nulls, and the field is " + type_name(f.of) + "; make it a std::optional");
-  if (!is_scalar(without_optional(f.of)))
+  if (!names_folders(f.of))
     fail("column '" + p.name + "' comes from the name of a folder, and the field is " + type_name(f.of) + "; make it a number or a string");
   assign(f, p, one_value(f.of).at());  // does it fit?
   return p;
@@ -184,6 +162,21 @@ void columnar_fields::assign(const ir::field& f, const place& from, std::byte* t
          type_name(f.of) + "; give the field another type");
 }
 
+void columnar_fields::check_rows(const columnar_file& file, std::size_t group) const {
+  constexpr std::uint64_t most = std::uint64_t{1} << 40;
+  if (const std::uint64_t rows = file.rows_in(group); rows > most)
+    fail("row group " + std::to_string(group) + " has " + std::to_string(static_cast<std::int64_t>(rows)) +
+         " rows; the file is damaged: copy or write it anew");
+}
+
+std::size_t columnar_fields::bytes_of(const columnar_file& file, std::size_t group, std::size_t field) const {
+  const place& p = places_[field];
+  if (p.column == no_column) return 0;
+  // What repeats is short in the file.
+  const std::size_t width = p.values.layout == arrow_layout::dictionary ? p.values.width : std::min<std::size_t>(p.values.type->size, 16);
+  return static_cast<std::size_t>(std::max<std::uint64_t>(file.bytes_of(group, p.column), file.rows_in(group) * width));
+}
+
 columnar_values columnar_fields::read(columnar_file& file, std::size_t group, std::size_t field) const {
   const place& p = places_[field];
   const auto at = [&] { return "column '" + p.name + "', row group " + std::to_string(group) + ": "; };
@@ -191,7 +184,8 @@ columnar_values columnar_fields::read(columnar_file& file, std::size_t group, st
   try {
     file.read(group, p.column, [&](ArrowArray& a) { arrays.push_back(taken(a)); });
   } catch (const columnar_failure& e) {
-    fail(at() + "cannot be read: " + e.what() + "; the file is damaged: copy or write it anew");
+    fail(at() + "cannot be read: " + e.what() +
+         (e.is_damage ? "; the file is damaged: copy or write it anew" : "; write it in another form"));
   }
   columnar_values values;
   try {
@@ -250,6 +244,7 @@ value_range columnar_fields::range_of(const columnar_file& file, std::size_t gro
     const ir::field& f = row_->field_list[i];
     if (f.name != path.front()) continue;
     const place& p = places_[i];
+    if (p.column != no_column && other_unit(p.values, std::span(path).subspan(1))) return none;
     if (p.column != no_column) return file.range_of(group, p.column, std::span(path).subspan(1));
     none.nulls = p.null ? none.rows : 0;
     if (p.null || path.size() > 1) return none;

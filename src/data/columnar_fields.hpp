@@ -46,6 +46,10 @@ class columnar_fields {
   // `name`: what file_name_in gets.
   columnar_fields(const ir::type* row, const columnar_file& file, const file_source& source, std::string path, std::string name);
 
+  // Throws where no group can have as many rows.
+  void check_rows(const columnar_file& file, std::size_t group) const;
+  // The values of a group take about so many bytes of memory.
+  std::size_t bytes_of(const columnar_file& file, std::size_t group, std::size_t field) const;
   bool has_column(std::size_t field) const { return places_[field].column != no_column; }
   // Of a field that has one. A null where the field takes none, data that are damaged: a user_error, unplaced.
   columnar_values read(columnar_file& file, std::size_t group, std::size_t field) const;

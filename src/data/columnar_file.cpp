@@ -86,7 +86,8 @@ std::unique_ptr<columnar_file> open_columnar(const std::string& path, file_forma
   try {
     return formats_for(format).open(path, format);
   } catch (const columnar_failure& e) {
-    fail(format, path, "the file cannot be read: " + std::string(e.what()) + "; it is damaged, or of a kind that is not supported");
+    fail(format, path, "the file cannot be read: " + std::string(e.what()) +
+                           (e.is_damage ? "; it is damaged: copy or write it anew" : "; write it in another form"));
   }
 }
 

@@ -26,7 +26,8 @@ class output_file;
 
 // What the format's library says of a file, without a path.
 struct columnar_failure : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit columnar_failure(const std::string& what, bool damage = true) : std::runtime_error(what), is_damage(damage) {}
+  bool is_damage;  // or the library cannot do it
 };
 
 // Its functions throw columnar_failure. read() is safe from several threads at once.
@@ -37,6 +38,7 @@ class columnar_file {
   virtual std::size_t groups() const = 0;
   virtual std::uint64_t rows_in(std::size_t group) const = 0;
   virtual std::uint64_t bytes_in(std::size_t group) const = 0;  // of the file
+  virtual std::uint64_t bytes_of(std::size_t group, std::size_t column) const = 0;  // of its values when they are unpacked, about
   // By statistics; `path`: of a part of the column, names of structs' children.
   virtual value_range range_of(std::size_t group, std::size_t column, std::span<const std::string_view> path) const = 0;
   // The values of a column, in one array or several, which `take` may move from.
@@ -47,13 +49,15 @@ class columnar_output {
  public:
   virtual ~columnar_output() = default;
   virtual void write(ArrowArray& rows) = 0;  // a struct array, which is taken over
+  virtual void end_group() {}                // if it keeps rows until they are a group, they go to the file
   virtual void finish() = 0;                 // all bytes are in the file then
 };
 
 // What reads and writes them in this program.
 struct columnar_formats {
   std::unique_ptr<columnar_file> (*open)(const std::string& path, file_format format) = nullptr;
-  std::unique_ptr<columnar_output> (*create)(output_file& to, ArrowSchema& schema, file_format format, const columnar_options& options) = nullptr;
+  std::unique_ptr<columnar_output> (*create)(output_file& to, ArrowSchema& schema, file_format format,
+                                             const columnar_options& options) = nullptr;
 };
 void provide_columnar(const columnar_formats& formats);
 
