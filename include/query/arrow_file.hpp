@@ -19,7 +19,8 @@ struct arrow_file_output {
 };
 
 namespace detail {
-std::shared_ptr<const logical> arrow_file_source(const file_paths& files, const parquet_options& options, const ir::type* row, call_site at);
+std::shared_ptr<const logical> arrow_file_source(const file_paths& files, const parquet_options& options, const ir::type* row,
+                                                 call_site at);
 void write_arrow_ipc_file(const pipe& p, const settings& s, const std::string& path, const arrow_file_output& options, call_site at);
 }  // namespace detail
 

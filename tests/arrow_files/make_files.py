@@ -41,7 +41,30 @@ def write(folder):
     feather.write_feather(coded.combine_chunks(), folder + "/coded.arrow", chunksize=999)
     pq.write_table(table.slice(0, 0), folder + "/none.parquet")
     parts = table.select(["id", "price"]).append_column("year", pa.array([2020 + i % 3 for i in range(5000)], pa.int32()))
+    pq.write_table(table, folder + "/zstd_pages.parquet", row_group_size=1000, compression="zstd", use_dictionary=["symbol"],
+                   write_page_index=True)
     pq.write_to_dataset(parts, folder + "/parts", partition_cols=["year"])
+
+
+def rewrite(folder):
+    """The rows of m.parquet, as others write them."""
+    table = pq.read_table(folder + "/m.parquet")
+    pq.write_table(table, folder + "/old.parquet", row_group_size=8, version="2.4", data_page_version="2.0", use_dictionary=False)
+    pq.write_table(table, folder + "/silent.parquet", row_group_size=8, write_statistics=False)
+    names = [f.name for f in table.schema if pa.types.is_large_string(f.type)]
+    coded = table
+    for name in names:
+        i = coded.schema.get_field_index(name)
+        values = coded.column(i).dictionary_encode()
+        coded = coded.set_column(i, coded.schema.field(i).with_type(values.type), values)
+    pq.write_table(coded, folder + "/coded.parquet", row_group_size=8)
+    pq.write_table(table, folder + "/unsigned.parquet", row_group_size=7, version="2.6", compression="none")
+    try:
+        import polars
+    except ImportError:
+        return
+    # It has no fields that take no null, and other durations.
+    polars.read_parquet(folder + "/m.parquet").write_parquet(folder + "/polars.parquet", row_group_size=16, statistics="full")
 
 
 def check(folder):
@@ -59,5 +82,13 @@ def check(folder):
     assert not file.schema_arrow.field("id").nullable and file.schema_arrow.field("price").nullable
 
 
+def check_folders(folder):
+    """Reads the folders that the library wrote of rows with these values."""
+    read = pq.read_table(folder + "/folders").to_pylist()
+    assert sorted((r["id"], int(r["year"]), r["region"]) for r in read if r["region"] is not None) == [
+        (i, 2020 + i % 3, ["north sea", "a=b/c%", "\u00e9"][i % 5]) for i in range(100) if i % 5 < 3], read[:5]
+    assert sum(r["region"] is None for r in read) == 40
+
+
 if __name__ == "__main__":
-    {"write": write, "check": check}[sys.argv[1]](sys.argv[2])
+    {"write": write, "rewrite": rewrite, "check": check, "check_folders": check_folders}[sys.argv[1]](sys.argv[2])

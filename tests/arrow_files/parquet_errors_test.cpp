@@ -58,21 +58,22 @@ TEST_F(parquet_errors, of_files_that_are_none) {
   EXPECT_EQ(error_of_reading<priced>("t.arrow"),
             "read_parquet: t.arrow: it is no Parquet file: it does not begin with PAR1");
   EXPECT_EQ(error_of([&] { (void)query::read_arrow_file<priced>(at("t.parquet")).count(); }),
-            "read_arrow_file: t.parquet: it is no Arrow IPC file: it does not begin with ARROW1; it is a Parquet file: read it by read_parquet");
-  EXPECT_EQ(error_of([&] { (void)query::read_csv<priced>(at("t.parquet")).count(); }).find("it is a Parquet file: read it by read_parquet") ==
-                std::string::npos, false);
+            "read_arrow_file: t.parquet: it is no Arrow IPC file: it does not begin with ARROW1; it is a Parquet file: read it by "
+            "read_parquet");
+  EXPECT_NE(error_of([&] { (void)query::read_csv<priced>(at("t.parquet")).count(); }).find("it is a Parquet file: read it by read_parquet"),
+            std::string::npos);
 }
 
 TEST_F(parquet_errors, of_columns_that_do_not_fit) {
   EXPECT_EQ(error_of_reading<other>("t.parquet"),
-            "read_parquet: t.parquet: there is no column 'name' for the field 'name', which is string; the file's columns are: id, price. Say "
-            "by .columns which column is meant: {{\"name\", \"column\"}}");
+            "read_parquet: t.parquet: there is no column 'name' for the field 'name', which is string; the file's columns are: id, price. "
+            "Say by .columns which column is meant: {{\"name\", \"column\"}}");
   EXPECT_EQ(error_of_reading<small_id>("t.parquet"),
-            "read_parquet: t.parquet: column 'id': field 'id' is i32, the Arrow column is int64; give the field the column's type, or cast the "
-            "column");
+            "read_parquet: t.parquet: column 'id': field 'id' is i32, the Arrow column is int64; give the field the column's type, or cast "
+            "the column");
   EXPECT_EQ(error_of_reading<priced>("t.parquet"),
-            "read_parquet: t.parquet: column 'price', row group 2: row 500 of the group is null, and field 'price' is f64; make the field a "
-            "std::optional");
+            "read_parquet: t.parquet: column 'price', row group 2: row 500 of the group is null, and field 'price' is f64; make the field "
+            "a std::optional");
   EXPECT_EQ(error_of([&] { (void)query::read_parquet<priced>(at("t.parquet"), {.columns = {{"prise", "price"}}}).count(); }),
             "read_parquet: .columns names a field that priced does not have: 'prise'");
   EXPECT_EQ(error_of([&] { (void)query::read_parquet<priced>(at("t.parquet"), {.file_name_in = "file"}).count(); }),

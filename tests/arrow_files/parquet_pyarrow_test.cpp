@@ -1,6 +1,7 @@
 // Files of pyarrow: of several versions and encodings, with dictionaries, partitioned; and what pyarrow reads of ours.
 #include <chrono>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ TEST_F(parquet_pyarrow, files_of_several_kinds_are_read) {
     EXPECT_EQ(all.where([noon](auto t) { return t.time >= noon; }).count(), 1000) << name;
     EXPECT_EQ(all.where([](auto t) { return t.symbol == "AB" && t.at.x > 2450.0; }).count(), 50) << name;
   }
+  EXPECT_EQ(query::read_parquet<tick>(at("zstd_pages.parquet")).to_vector(), ticks(5000));
   EXPECT_EQ(query::read_parquet<tick>(at("none.parquet")).count(), 0);
   EXPECT_EQ(query::read_arrow_file<tick>(at("coded.arrow")).to_vector(), ticks(5000));
 }
@@ -69,6 +71,31 @@ TEST_F(parquet_pyarrow, statistics_of_all_types_are_used) {
   EXPECT_EQ(skipped(plain.where([](auto t) { return t.price && *t.price > 1100.0; })), 4u);
   EXPECT_EQ(skipped(query::read_parquet<tick>(at("coded.parquet")).where([](auto t) { return t.symbol == "none"; })), 5u);
   EXPECT_EQ(skipped(query::read_parquet<tick>(at("silent.parquet")).where([](auto t) { return t.id < 0; })), 0u);
+}
+
+// Pages have no checksums in these: what is damaged may be read as something else, and never crashes the program.
+TEST_F(parquet_pyarrow, damaged_files_are_refused_or_read) {
+  QUERY_MADE_BY_PYARROW("write");
+  std::mt19937 random(5);
+  int refused = 0;
+  for (const char* name : {"plain.parquet", "old.parquet", "new.parquet", "coded.parquet", "zstd_pages.parquet", "coded.arrow"}) {
+    const std::string bytes = bytes_of(at(name));
+    for (int i = 0; i < 40; ++i) {
+      std::string wrong = bytes;
+      const std::size_t ends = i % 2 ? 8 : wrong.size() - 2000;  // every other time in the description at the end
+      for (int k = 0; k < 3; ++k) wrong[ends + random() % (wrong.size() - ends - 8)] = static_cast<char>(random());
+      put(at("wrong"), wrong);
+      const bool ipc = std::string(name) == "coded.arrow";
+      const std::string error = error_of([&] {
+        if (ipc) (void)query::read_arrow_file<tick>(at("wrong")).to_vector();
+        else (void)query::read_parquet<tick>(at("wrong")).to_vector();
+      });
+      if (error == "no user_error") continue;
+      ++refused;
+      EXPECT_TRUE(error.starts_with(ipc ? "read_arrow_file: wrong: " : "read_parquet: wrong: ")) << error;
+    }
+  }
+  EXPECT_GT(refused, 100);
 }
 
 struct yearly {
