@@ -407,6 +407,13 @@ template <bool Writes> class plan_archive {
       text(c.field);
       text(c.column);
     });
+    list(f.wanted_rows, [&](std::vector<data::row_test>& all) {
+      list(all, [&](data::row_test& t) {
+        text(t.field);
+        values(t.how, t.value.what, t.value.bits);
+        text(t.value.text);
+      });
+    });
     if constexpr (!Writes) n.options = std::make_shared<const data::file_source>(std::move(f));
   }
   // Other processes know only the row type of a verb's inputs.

@@ -13,6 +13,8 @@
 
 #include <query/detail/failure.hpp>
 
+#include "cpu_engine/columnar_rows.hpp"
+#include "cpu_engine/file_rows.hpp"
 #include "cpu_engine/rows_buffer.hpp"
 #include "data/csv_file.hpp"
 #include "data/file_bytes.hpp"
@@ -27,39 +29,21 @@ namespace {
 
 constexpr std::size_t most_block_bytes = std::size_t{64} << 20;
 
-// The rows of a vertex's files, all at once or block by block.
-class file_rows {
- public:
-  virtual ~file_rows() = default;
-  virtual detail::table all() = 0;
-  // The next rows, at least one, of about so many bytes of a file; false at the end.
-  virtual bool next(detail::table& out, std::size_t bytes) = 0;
-};
-
-struct tasks {
-  runtime::run_context* context;
-  void operator()(std::size_t n, function_ref<void(std::size_t)> task) const { context->scheduler.for_each(n, task, context->cancel); }
-};
-
-struct file_to_read {
-  std::string path, name;
-  data::file_state state;
-  std::optional<data::file_part> part;  // none: all of it
-};
 [[noreturn]] void fail_changed(data::file_format format, const std::string& path) {
   throw detail::unplaced_error(std::string(data::reading_verb(format)) + ": cannot read the file: " + path +
                                ": it was changed while it was read; write a new file and rename it");
 }
-const data::file_source& source_of(const planner::vertex& v) { return *static_cast<const data::file_source*>(v.node->options.get()); }
 std::deque<file_to_read> files_of(const planner::vertex& v, const runtime::run_context& context) {
-  const data::file_list files(source_of(v));
+  const data::file_list files(file_source_of(v));
   std::deque<file_to_read> all;
+  const bool may_be_empty = !data::is_columnar(file_source_of(v).format);
   const auto part = context.parts_of_files.find(&v);
   if (part == context.parts_of_files.end()) {
     for (const data::listed_file& f : files.all())
-      if (files.all().size() == 1 || !f.state.there || f.state.bytes != 0) all.push_back({f.path, f.name, f.state, std::nullopt});
+      if (files.all().size() == 1 || !f.state.there || f.state.bytes != 0 || !may_be_empty)
+        all.push_back({f.path, f.name, f.state, std::nullopt});
   } else {
-    if (files.state() != part->second.of) fail_changed(source_of(v).format, files.all().front().path);
+    if (files.state() != part->second.of) fail_changed(file_source_of(v).format, files.all().front().path);
     files.each_in(part->second, [&](const data::listed_file& f, const data::file_part& p) { all.push_back({f.path, f.name, f.state, p}); });
   }
   return all;
@@ -68,7 +52,7 @@ std::deque<file_to_read> files_of(const planner::vertex& v, const runtime::run_c
 class text_rows final : public file_rows {
  public:
   text_rows(const planner::vertex& v, runtime::run_context& context)
-      : parallel_{&context}, row_(v.node->row), source_(source_of(v)), files_(files_of(v, context)), fields_(v.wanted.size()),
+      : parallel_{&context}, row_(v.node->row), source_(file_source_of(v)), files_(files_of(v, context)), fields_(v.wanted.size()),
         wanted_(std::make_unique<bool[]>(fields_)) {
     std::copy(v.wanted.begin(), v.wanted.end(), wanted_.get());
     if (leaves_out()) {
@@ -145,7 +129,7 @@ class text_rows final : public file_rows {
   data::rejections* rejected() { return rejected_ ? &*rejected_ : nullptr; }
   std::span<const bool> wanted() const { return {wanted_.get(), fields_}; }
 
-  tasks parallel_;
+  file_tasks parallel_;
   const ir::type* row_;
   const data::file_source& source_;
   std::deque<file_to_read> files_;        // that have not been opened
@@ -171,7 +155,7 @@ class binary_rows final : public file_rows {
       constexpr std::size_t task_bytes = std::size_t{4} << 20;
       auto* const to = static_cast<std::byte*>(rows.extend(left_));
       const std::size_t bytes = left_ * row_->size;
-      tasks{context_}((bytes + task_bytes - 1) / task_bytes, [&](std::size_t i) {
+      file_tasks{context_}((bytes + task_bytes - 1) / task_bytes, [&](std::size_t i) {
         std::memcpy(to + i * task_bytes, at() + i * task_bytes, std::min(task_bytes, bytes - i * task_bytes));
       });
       rows.grow(left_);
@@ -242,7 +226,8 @@ class binary_rows final : public file_rows {
 };
 
 std::unique_ptr<file_rows> open_files(const planner::vertex& v, runtime::run_context& context) {
-  if (source_of(v).format == data::file_format::binary) return std::make_unique<binary_rows>(v, context);
+  if (data::is_columnar(file_source_of(v).format)) return columnar_rows_of(v, files_of(v, context), context);
+  if (file_source_of(v).format == data::file_format::binary) return std::make_unique<binary_rows>(v, context);
   return std::make_unique<text_rows>(v, context);
 }
 
@@ -283,15 +268,15 @@ class rows_of_file final : public row_pieces {
 
 }  // namespace
 
-data::file_state state_of_file(const planner::vertex& v) { return data::state_of(source_of(v)); }
+data::file_state state_of_file(const planner::vertex& v) { return data::state_of(file_source_of(v)); }
 data::quotes_seen quotes_in_file(const planner::vertex& v, std::uint64_t begin, std::uint64_t end, runtime::run_context& context) {
-  const data::file_source& source = source_of(v);
+  const data::file_source& source = file_source_of(v);
   data::quotes_seen seen;
   if (source.format != data::file_format::csv || begin >= end) return seen;
   placed(v, [&] {
     data::file_list(source).each_in({begin, end, false, false, {}}, [&](const data::listed_file& f, const data::file_part& part) {
       if (part.begin == 0) seen.file_begins_here();
-      seen.n += data::record_file::quotes_in(f.path, source.options.quote, part.begin, part.end, tasks{&context});
+      seen.n += data::record_file::quotes_in(f.path, source.options.quote, part.begin, part.end, file_tasks{&context});
     });
   });
   return seen;
@@ -303,6 +288,20 @@ detail::table read_file(const planner::vertex& v, runtime::run_context& context)
     return std::move(none).to_table();
   }
   return placed(v, [&] { return open_files(v, context)->all(); });
+}
+
+std::optional<std::uint64_t> most_table_bytes_of_file(const planner::vertex& v, const runtime::run_context& context) {
+  constexpr std::uint64_t most_packed = 1000;  // rows are larger than what the file has of them by no more
+  if (!data::is_columnar(file_source_of(v).format) || reads_nothing(v, context)) return std::nullopt;
+  try {
+    std::deque<file_to_read> files = files_of(v, context);
+    std::uint64_t bytes = 0;
+    for (const file_to_read& f : files) bytes += f.state.bytes;
+    if (bytes < context.pool.limit() / most_packed) return std::nullopt;
+    return most_table_bytes_of_columns(v, files);
+  } catch (const detail::unplaced_error&) {  // who reads it says so
+    return std::nullopt;
+  }
 }
 
 std::unique_ptr<row_pieces> stream_of_file(const planner::vertex& v, runtime::run_context& context) {

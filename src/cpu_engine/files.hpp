@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "cpu_engine/row_pieces.hpp"
 #include "data/file_source.hpp"
@@ -13,6 +14,8 @@
 namespace query::cpu {
 
 detail::table read_file(const planner::vertex& v, runtime::run_context& context);
+// The bytes of a table of all rows at most, as the file describes them; nothing: nobody knows, or it has room for certain.
+std::optional<std::uint64_t> most_table_bytes_of_file(const planner::vertex& v, const runtime::run_context& context);
 std::unique_ptr<row_pieces> stream_of_file(const planner::vertex& v, runtime::run_context& context);
 
 // For partitions that read parts of one file: how this process finds it, and the quotes within some of its bytes.

@@ -4,6 +4,7 @@
 
 #include <query/errors.hpp>
 
+#include "cpu_engine/files.hpp"
 #include "cpu_engine/heap_charge.hpp"
 #include "cpu_engine/made_tables.hpp"
 #include "cpu_engine/pipeline.hpp"
@@ -226,6 +227,7 @@ class row_counts {
 }  // namespace
 
 std::optional<std::uint64_t> most_table_bytes(const planner::vertex& v, const runtime::run_context& context) {
+  if (v.node && v.node->what == verb::source_file) return most_table_bytes_of_file(v, context);
   row_counts counts(context);
   const row_count n = counts.of(v);
   if (!n) return std::nullopt;

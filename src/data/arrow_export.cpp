@@ -14,6 +14,7 @@
 #include <query/arrow.hpp>
 #include <query/detail/failure.hpp>
 
+#include "data/arrow_rows.hpp"
 #include "ir/column_value.hpp"
 #include "ir/time_text.hpp"
 
@@ -55,24 +56,27 @@ std::string time_format_of(const ir::type* t) {
   return std::string(time ? "ts" : "tD") + unit + (time ? ":UTC" : "");
 }
 
-std::string format_of(const ir::type* t) {
+// How strings are exported: to_arrow() gives views, files take offsets of 64 bits, which every reader of them knows.
+enum class strings : std::uint8_t { views, offsets };
+
+std::string format_of(const ir::type* t, strings how) {
   if (std::string times = time_format_of(t); !times.empty()) return times;
   switch (t->k) {
     case ir::kind::boolean: return "b";
-    case ir::kind::string: return "vu";
+    case ir::kind::string: return how == strings::views ? "vu" : "U";
     case ir::kind::record: return "+s";
     case ir::kind::list: return "+L";
     case ir::kind::array: return "+w:" + std::to_string(t->count);
-    case ir::kind::optional: return format_of(t->element);
+    case ir::kind::optional: return format_of(t->element, how);
     default: return std::string(1, "csilCSILfg"[static_cast<int>(t->k) - static_cast<int>(ir::kind::i8)]);
   }
 }
 static_assert(static_cast<int>(ir::kind::f64) - static_cast<int>(ir::kind::i8) == 9);
 
 // A list's elements are called "item", as Arrow's own libraries do.
-void describe(const ir::type* t, std::string_view name, ArrowSchema& to) {
+void describe(const ir::type* t, std::string_view name, strings how, ArrowSchema& to) {
   auto memory = std::make_unique<schema_memory>();
-  memory->format = format_of(t);
+  memory->format = format_of(t, how);
   memory->name = name;
   const ir::type* const of = t->k == ir::kind::optional ? t->element : t;
   if (of->k == ir::kind::optional) throw user_error("query: to_arrow: an optional of an optional has no Arrow type: " + std::string(name));
@@ -89,8 +93,8 @@ void describe(const ir::type* t, std::string_view name, ArrowSchema& to) {
   to.private_data = memory.release();
   try {
     for (std::size_t i = 0; i < children->size(); ++i)
-      if (nests) describe(of->element, "item", (*children)[i]);
-      else describe(of->field_list[i].of, of->field_list[i].name, (*children)[i]);
+      if (nests) describe(of->element, "item", how, (*children)[i]);
+      else describe(of->field_list[i].of, of->field_list[i].name, how, (*children)[i]);
   } catch (...) {
     to.release(&to);
     throw;
@@ -211,6 +215,23 @@ template <class StringAt> void add_views(array_builder& to, std::size_t n, Strin
 }
 static_assert(sizeof(std::size_t) == sizeof(std::int64_t));
 
+// The same as offsets of 64 bits into all characters.
+template <class StringAt> void add_offsets(array_builder& to, std::size_t n, StringAt string_at) {
+  auto* const ends = static_cast<std::byte*>(to.add((n + 1) * sizeof(std::int64_t)));
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    end += static_cast<std::int64_t>(string_at(i).size());
+    std::memcpy(ends + (i + 1) * sizeof end, &end, sizeof end);
+  }
+  auto* characters = static_cast<char*>(to.add(static_cast<std::size_t>(end)));
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::string_view s = string_at(i);
+    if (s.empty()) continue;
+    std::memcpy(characters, s.data(), s.size());
+    characters += s.size();
+  }
+}
+
 // Times and dates that Arrow has in another width.
 template <class To> void add_numbers(array_builder& to, const ir::type* t, const std::vector<const void*>& values) {
   auto* const numbers = static_cast<std::byte*>(to.add(values.size() * sizeof(To)));
@@ -248,12 +269,12 @@ void mark_nulls(const std::vector<const void*>& values, ArrowArray& to) {
 }
 
 // Values of any type, by their addresses; null: a null, or a part of one.
-void export_values(const ir::type* t, const std::vector<const void*>& values, const chunks& shared, ArrowArray& to) {
+void export_values(const ir::type* t, const std::vector<const void*>& values, strings how, const chunks& shared, ArrowArray& to) {
   const std::size_t n = values.size();
   if (t->k == ir::kind::optional) {
     std::vector<const void*> there(n);
     for (std::size_t i = 0; i < n; ++i) there[i] = values[i] ? t->get.value(values[i]) : nullptr;
-    export_values(t->element, there, shared, to);
+    export_values(t->element, there, how, shared, to);
     return mark_nulls(there, to);
   }
   if (export_other_width(t, values, shared, to)) return;
@@ -267,17 +288,20 @@ void export_values(const ir::type* t, const std::vector<const void*>& values, co
         if (values[i] && *static_cast<const bool*>(values[i])) set_bit(bits, i);
       break;
     }
-    case ir::kind::string:
-      add_views(a, n, [&](std::size_t i) {
+    case ir::kind::string: {
+      const auto at = [&](std::size_t i) {
         return values[i] ? std::string_view(*static_cast<const std::string*>(values[i])) : std::string_view();
-      });
+      };
+      if (how == strings::views) add_views(a, n, at);
+      else add_offsets(a, n, at);
       break;
+    }
     case ir::kind::record: {
       std::vector<const void*> parts(n);
       for (std::size_t f = 0; f < t->field_list.size(); ++f) {
         for (std::size_t i = 0; i < n; ++i)
           parts[i] = values[i] ? static_cast<const std::byte*>(values[i]) + t->field_list[f].offset : nullptr;
-        export_values(t->field_list[f].of, parts, shared, a.child(f));
+        export_values(t->field_list[f].of, parts, how, shared, a.child(f));
       }
       break;
     }
@@ -294,7 +318,7 @@ void export_values(const ir::type* t, const std::vector<const void*>& values, co
         const auto end = static_cast<std::int64_t>(elements.size());
         std::memcpy(ends + (i + 1) * sizeof end, &end, sizeof end);
       }
-      export_values(t->element, elements, shared, a.child(0));
+      export_values(t->element, elements, how, shared, a.child(0));
       break;
     }
     default: {
@@ -338,7 +362,7 @@ void export_field(const ir::type* t, std::size_t field, std::span<const detail::
   for (const auto& chunk : of)
     for (std::size_t i = 0; i < chunk.n; ++i)
       values.push_back(static_cast<const std::byte*>(chunk.columns[field]) + i * ir::column_value_size(t));
-  if (!ir::gives_texts(t)) return export_values(t, values, shared, to);
+  if (!ir::gives_texts(t)) return export_values(t, values, strings::views, shared, to);
   if (ir::is_optional_string(t))
     for (const void*& v : values) {
       const auto& string = *static_cast<const std::optional<text>*>(v);
@@ -389,6 +413,14 @@ template <class F> int called(ArrowArrayStream* s, F f) {
 
 }  // namespace
 
+void describe_rows(const ir::type* row, ArrowSchema& to) { describe(row, "", strings::offsets, to); }
+
+void export_rows(const ir::type* row, const void* rows, std::size_t n, ArrowArray& to) {
+  std::vector<const void*> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<const std::byte*>(rows) + i * row->size;
+  export_values(row, values, strings::offsets, nullptr, to);
+}
+
 }  // namespace query::data
 
 namespace query::detail {
@@ -398,7 +430,7 @@ void export_chunks(chunk_list from, const ir::type* row, ArrowArrayStream* out) 
   memory->from = std::make_shared<const chunk_list>(std::move(from));
   memory->row = row;
   out->get_schema = [](ArrowArrayStream* s, ArrowSchema* to) {
-    return data::called(s, [&](data::stream_memory& m) { data::describe(m.row, "", *to); });
+    return data::called(s, [&](data::stream_memory& m) { data::describe(m.row, "", data::strings::views, *to); });
   };
   out->get_next = [](ArrowArrayStream* s, ArrowArray* to) {
     return data::called(s, [&](data::stream_memory& m) {
@@ -420,7 +452,7 @@ void export_chunks(chunk_list from, const ir::type* row, ArrowArrayStream* out) 
 
 void export_chunks(chunk_list from, const ir::type* row, ArrowArray* array, ArrowSchema* schema) {
   const auto all = std::make_shared<const chunk_list>(std::move(from));
-  data::describe(row, "", *schema);
+  data::describe(row, "", data::strings::views, *schema);
   try {
     data::export_batch(row, all, 0, all->chunks.size(), *array);
   } catch (...) {

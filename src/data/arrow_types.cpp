@@ -166,6 +166,11 @@ arrow_values match_types(const ir::type* t, const ArrowSchema& s, const std::str
     v.width = sizeof(std::int32_t);
     return v;
   }
+  if (of->counts == time_in(1, 1) && of->k == ir::kind::i64 && plain && plain->counts == time_in(1, 1000)) {
+    v.layout = arrow_layout::seconds;
+    v.width = sizeof(std::int64_t);
+    return v;
+  }
   if (of->counts.ticks() && !(number && number->kind == of->k)) {
     const bool wide = of->k == ir::kind::i64;
     if (!plain || plain->counts != of->counts || (plain->kind != of->k && !wide)) mismatch(t, s, field);

@@ -20,6 +20,7 @@ enum class arrow_layout : std::uint8_t {
   bits,         // bool
   fixed,        // numbers, as they lie in memory
   widened,      // a date or a time of 32 bits that becomes one of 64
+  seconds,      // milliseconds that become seconds: Parquet has no times in seconds
   date,         // days of 32 bits that become a year_month_day
   text,         // offsets of 32 bits, characters
   large_text,   // offsets of 64 bits

@@ -112,6 +112,16 @@ void convert_present(const arrow_values& v, const ArrowArray& a, std::int64_t at
         std::memcpy(to, &wide, sizeof wide);
       }
       return;
+    case arrow_layout::seconds:
+      for (std::int64_t i = 0; i < n; ++i, to += stride) {
+        constexpr std::int64_t a_second = 1000;
+        const auto milliseconds = value_of<std::int64_t>(a.buffers[1], at + i), s = milliseconds / a_second;
+        if (s * a_second != milliseconds && !is_null(v, a, at + i))
+          throw detail::unplaced_error("from_arrow: field '" + v.field + "' is in seconds, and the Arrow column has times between them; "
+                                       "make the field a std::chrono::sys_time<std::chrono::milliseconds>");
+        std::memcpy(to, &s, sizeof s);
+      }
+      return;
     case arrow_layout::date:
       for (std::int64_t i = 0; i < n; ++i, to += stride)
         if (!ir::date_of_days(value_of<std::int32_t>(a.buffers[1], at + i), to))

@@ -31,23 +31,36 @@ namespace {
 bool exists(const std::string& path, struct stat& status) { return ::stat(path.c_str(), &status) == 0; }
 
 // Other programs put notes of theirs beside their files: _SUCCESS, .part-00000.crc.
-std::vector<std::string> files_of_folder(const std::string& folder, file_format format) {
+std::vector<std::string> names_in_folder(const std::string& folder, file_format format) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), &::closedir);
   if (!open) refuse(format, folder, errno);
   std::vector<std::string> names;
   for (errno = 0; const dirent* entry = ::readdir(open.get()); errno = 0) {
     const std::string name = entry->d_name;
     if (name.front() == '.' || name.front() == '_') continue;
-    const std::string path = folder + (folder.ends_with('/') ? "" : "/") + name;
-    struct stat status {};
-    if (exists(path, status) && S_ISDIR(status.st_mode))
-      fail(format, "there is a folder in the folder: " + path + "; a pattern says which files are meant: \"" + folder +
-                       (folder.ends_with('/') ? "" : "/") + "*/*\"");
-    names.push_back(path);
+    names.push_back(folder + (folder.ends_with('/') ? "" : "/") + name);
   }
   if (errno != 0) refuse(format, folder, errno);
   std::sort(names.begin(), names.end());
   return names;
+}
+// Of columnar files too those of its folders, which other programs name after values: year=2026/month=7/part-0.parquet.
+void add_files_below(const std::string& folder, file_format format, int depth, std::vector<std::string>& all) {
+  constexpr int deepest = 32;
+  if (depth > deepest) fail(format, "the folders are more than " + std::to_string(deepest) + " deep, a link may lead back: " + folder);
+  for (const std::string& path : names_in_folder(folder, format)) {
+    struct stat status {};
+    if (!exists(path, status) || !S_ISDIR(status.st_mode)) all.push_back(path);
+    else if (is_columnar(format)) add_files_below(path, format, depth + 1, all);
+    else
+      fail(format, "there is a folder in the folder: " + path + "; a pattern says which files are meant: \"" + folder +
+                       (folder.ends_with('/') ? "" : "/") + "*/*\"");
+  }
+}
+std::vector<std::string> files_of_folder(const std::string& folder, file_format format) {
+  std::vector<std::string> all;
+  add_files_below(folder, format, 0, all);
+  return all;
 }
 
 std::vector<std::string> files_of_pattern(const std::string& pattern, file_format format) {
@@ -68,19 +81,23 @@ std::vector<std::string> files_of_pattern(const std::string& pattern, file_forma
 
 file_list::file_list(const file_source& source) {
   if (source.paths.empty()) fail(source.format, "there are no files: the list of paths is empty");
-  const bool is_text = source.format != file_format::binary;
+  const bool text = is_text(source.format);
   for (const std::string& given : source.paths) {
     const std::string folder = source.folder.empty() || given.starts_with('/') ? "" : source.folder + "/", path = folder + given;
     struct stat status {};
     const bool there = exists(path, status);
     std::vector<std::string> some;
     if (there && S_ISDIR(status.st_mode)) some = files_of_folder(path, source.format);
-    else if (!there && path.find_first_of("*?[") != std::string::npos) some = files_of_pattern(path, source.format);
+    else if (!there && path.find_first_of("*?[") != std::string::npos) {
+      for (std::string& found : files_of_pattern(path, source.format))
+        if (is_columnar(source.format) && exists(found, status) && S_ISDIR(status.st_mode)) add_files_below(found, source.format, 0, some);
+        else some.push_back(std::move(found));
+    }
     else some.push_back(path);
     for (std::string& file : some) {
       const std::uint64_t begin = all_.empty() ? 0 : all_.back().begin + all_.back().state.bytes;
       file_state state = file_bytes::state_of(file);
-      state.whole = is_text && state.there && (source.options.on_error == bad_lines::collect || is_packed_file(file));
+      state.whole = text && state.there && (source.options.on_error == bad_lines::collect || is_packed_file(file));
       std::string name = file.substr(folder.size());
       all_.push_back({std::move(file), std::move(name), state, begin});
     }

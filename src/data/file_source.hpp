@@ -1,6 +1,7 @@
 // What a plan knows of the files that rows come from, and of those that they go to.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,15 +10,35 @@
 #include <query/csv.hpp>
 #include <query/json_lines.hpp>
 
+#include "data/row_tests.hpp"
+
 namespace query::data {
 
-enum class file_format : std::uint8_t { csv, json_lines, binary };
+enum class file_format : std::uint8_t { csv, json_lines, binary, parquet, arrow };
 constexpr std::string_view reading_verb(file_format f) {
-  return f == file_format::csv ? "read_csv" : f == file_format::json_lines ? "read_json_lines" : "read_binary";
+  constexpr std::string_view verbs[] = {"read_csv", "read_json_lines", "read_binary", "read_parquet", "read_arrow_file"};
+  return verbs[static_cast<std::size_t>(f)];
 }
 constexpr std::string_view writing_verb(file_format f) {
-  return f == file_format::csv ? "write_csv" : f == file_format::json_lines ? "write_json_lines" : "write_binary";
+  constexpr std::string_view verbs[] = {"write_csv", "write_json_lines", "write_binary", "write_parquet", "write_arrow_file"};
+  return verbs[static_cast<std::size_t>(f)];
 }
+constexpr std::string_view extension_of(file_format f) {
+  constexpr std::string_view extensions[] = {".csv", ".jsonl", ".bin", ".parquet", ".arrow"};
+  return extensions[static_cast<std::size_t>(f)];
+}
+constexpr bool is_text(file_format f) { return f == file_format::csv || f == file_format::json_lines; }
+// Groups of rows, whose columns lie apart (columnar_file.hpp).
+constexpr bool is_columnar(file_format f) { return f == file_format::parquet || f == file_format::arrow; }
+
+// How such files are written.
+struct columnar_options {
+  std::uint64_t group_rows = 0;  // at most
+  std::uint8_t compression = 0;  // query::file_compression
+  std::int32_t level = 0;        // of the compression
+  bool has_level = false;        // else as its library chooses
+  std::vector<std::string> partition_by{};  // fields that name the folders: year=2026/month=7
+};
 
 // Those of JSON lines that CSV has too are part of csv_options.
 inline json_options json_options_of(const csv_options& o, unknown_fields unknown) {
@@ -32,6 +53,7 @@ struct file_source {
   file_format format = file_format::csv;
   csv_options options{};           // nothing for binary files
   unknown_fields unknown = unknown_fields::ignore;  // of JSON lines
+  row_tests wanted_rows{};         // of columnar files: what rows pass that anyone reads, as far as statistics can tell
   std::string folder{};            // that relative paths are relative to, in a process that works in another one; empty: its own
 };
 
@@ -72,10 +94,12 @@ struct folder_sink {
   csv_options options{};
   std::string folder;            // where they are written at first, known to all processes by this path
   std::string place;             // of the verb, for errors
+  columnar_options columnar{};   // of columnar files
 };
 struct written_file {
-  std::string name;              // within the folder
+  std::string name;              // within the folder where they are written at first
   std::uint64_t bytes = 0, rows = 0;
+  std::string folder{};          // that it belongs to, below the target: year=2026/month=7
 };
 
 }  // namespace query::data

@@ -11,7 +11,10 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -24,23 +27,31 @@ namespace {
 
 constexpr const char* whole = "/whole";  // within the staging folder: what takes the target's place
 constexpr std::string_view part_prefix = "part-";
-constexpr const char* extension(file_format f) {
-  return f == file_format::csv ? ".csv" : f == file_format::json_lines ? ".jsonl" : ".bin";
-}
+constexpr file_format formats[] = {file_format::csv, file_format::json_lines, file_format::binary, file_format::parquet,
+                                   file_format::arrow};
 
-std::string part_name(std::size_t partition, file_format format) {
+// `more`: of the same folder and partition. part-00007.parquet, part-00007-1.parquet.
+std::string part_name(std::size_t partition, std::size_t more, file_format format) {
   std::string number = std::to_string(partition);
   constexpr std::size_t digits = 5;
   if (number.size() < digits) number.insert(0, digits - number.size(), '0');
-  return std::string(part_prefix) + number + extension(format);
+  if (more) number += '-' + std::to_string(more);
+  return std::string(part_prefix) + number + std::string(extension_of(format));
 }
 bool is_part(std::string_view name) {
   if (!name.starts_with(part_prefix)) return false;
   name.remove_prefix(part_prefix.size());
-  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
-  name.remove_prefix(digits);
-  return digits != 0 && (name == extension(file_format::csv) || name == extension(file_format::json_lines) ||
-                         name == extension(file_format::binary));
+  const auto skip_digits = [&] {
+    const std::size_t n = std::min(name.find_first_not_of("0123456789"), name.size());
+    name.remove_prefix(n);
+    return n;
+  };
+  const std::size_t digits = skip_digits();
+  if (name.starts_with('-')) {
+    name.remove_prefix(1);
+    if (skip_digits() == 0) return false;
+  }
+  return digits != 0 && std::any_of(std::begin(formats), std::end(formats), [&](file_format f) { return name == extension_of(f); });
 }
 
 std::vector<std::string> names_in(const std::string& folder) {
@@ -51,10 +62,19 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+// year=2026: a folder of parts whose rows have this value (partitioned_writer.hpp).
+bool is_folder_of_parts(const std::string& path) {
+  struct stat status {};
+  return path.find('=', path.rfind('/')) != std::string::npos && ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 // Files that have been exchanged are the user's: whatever is not a part stays, and its folder with it.
 void remove_old(const std::string& folder) noexcept {
-  for (const std::string& name : names_in(folder))
-    if (is_part(name)) ::unlink((folder + "/" + name).c_str());
+  for (const std::string& name : names_in(folder)) {
+    const std::string path = folder + "/" + name;
+    if (is_part(name)) ::unlink(path.c_str());
+    else if (is_folder_of_parts(path)) remove_old(path);
+  }
   ::rmdir(folder.c_str());
 }
 // Other processes may still write there: once the folder has gone, they cannot.
@@ -157,25 +177,44 @@ void output_folder::check_replaceable() const {
   struct stat status {};
   if (::stat(target_.c_str(), &status) != 0) return;
   if (!S_ISDIR(status.st_mode)) fail("cannot write the folder", ENOTDIR);
-  for (const std::string& name : names_in(target_))
-    if (!is_part(name))
-      refuse("the folder holds something that is no part of an earlier result, and would be lost: " + path_ + name +
+  check_parts_in("");
+}
+void output_folder::check_parts_in(const std::string& below) const {
+  for (const std::string& name : names_in(target_ + "/" + below)) {
+    if (is_part(name)) continue;
+    if (!is_folder_of_parts(target_ + "/" + below + name))
+      refuse("the folder holds something that is no part of an earlier result, and would be lost: " + path_ + below + name +
              "; choose a folder of another name");
+    check_parts_in(below + name + "/");
+  }
 }
 
-void output_folder::commit(const std::vector<written_file>& parts) {
+void output_folder::commit(const std::vector<std::vector<written_file>>& parts) {
   const std::string made = staging_ + whole;
   struct stat status {};
   const bool replaces = ::stat(target_.c_str(), &status) == 0;
   if (::mkdir(made.c_str(), 0777) != 0) fail("cannot write the folder", errno);
+  std::set<std::string> folders;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string from = staging_ + "/" + parts[i].name;
-    struct stat file {};
-    if (::stat(from.c_str(), &file) != 0 || static_cast<std::uint64_t>(file.st_size) != parts[i].bytes)
-      refuse("partition " + std::to_string(i) + " was written by a process that does not see this folder: " + path_ +
-             "; all machines must see it, as on a network file system");
-    if (std::rename(from.c_str(), (made + "/" + part_name(i, format_)).c_str()) != 0) fail("cannot write the folder", errno);
+    std::map<std::string, std::size_t> files_of;
+    for (const written_file& part : parts[i]) {
+      const std::string from = staging_ + "/" + part.name;
+      struct stat file {};
+      if (::stat(from.c_str(), &file) != 0 || static_cast<std::uint64_t>(file.st_size) != part.bytes)
+        refuse("partition " + std::to_string(i) + " was written by a process that does not see this folder: " + path_ +
+               "; all machines must see it, as on a network file system");
+      // Its folders, from the outer one.
+      for (std::size_t end = 0; end < part.folder.size();) {
+        end = std::min(part.folder.find('/', end + 1), part.folder.size());
+        const std::string folder = made + "/" + part.folder.substr(0, end);
+        if (folders.insert(folder).second && ::mkdir(folder.c_str(), 0777) != 0) fail("cannot write the folder", errno);
+      }
+      const std::string to = made + "/" + part.folder + (part.folder.empty() ? "" : "/");
+      if (std::rename(from.c_str(), (to + part_name(i, files_of[part.folder]++, format_)).c_str()) != 0)
+        fail("cannot write the folder", errno);
+    }
   }
+  for (const std::string& folder : folders) sync_folder(folder);
   sync_folder(made);
   if (replaces) {
     check_replaceable();

@@ -26,13 +26,14 @@ class output_folder {
   output_folder& operator=(const output_folder&) = delete;
 
   const std::string& staging() const { return staging_; }  // from the root, for processes that have another working directory
-  // The files of the partitions, in their order.
-  void commit(const std::vector<written_file>& parts);
+  // The files of each partition, in their order.
+  void commit(const std::vector<std::vector<written_file>>& parts);
 
   static bool names(std::string_view path) { return path.ends_with('/'); }
 
  private:
   void check_replaceable() const;
+  void check_parts_in(const std::string& below) const;
   [[noreturn]] void fail(const char* what, int error) const;
   [[noreturn]] void refuse(const std::string& what) const;
 

@@ -34,7 +34,7 @@ const char* other_format(std::string_view text) {
     return "it is compressed (xz): unpack it first";
   if (text.starts_with("BZh"sv)) return "it is compressed (bzip2): unpack it first";
   if (text.starts_with("PK\x03\x04"sv)) return "it is a zip archive or a spreadsheet: save it as text";
-  if (text.starts_with("PAR1"sv)) return "it is a Parquet file: read it with another library, and pass the rows as Arrow data";
+  if (text.starts_with("PAR1"sv)) return "it is a Parquet file: read it by read_parquet, of query/parquet.hpp";
   return nullptr;
 }
 

@@ -19,6 +19,7 @@ void apply_rules(machine_graph& g, const plan_options& options) {
   rules::top_k(r);
   // What is read is known once the prefilters are in their places.
   rules::projection_pruning(r);
+  if (!options.verify) rules::row_group_pruning(r);
   rules::fuse_aggregate(r);
   rules::keep_invariants(r);
   rules::common_subplans(r);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "data/file_source.hpp"
 #include "planner/machine_graph.hpp"
 #include "planner/rules/edges.hpp"
 
@@ -31,6 +32,10 @@ bool makes_pairs(const vertex& v) { return v.node && v.node->what == verb::cross
 bool makes_windows(const vertex& v) { return v.node && v.node->all && v.node->what == verb::window; }
 
 bool is_file(const vertex& v) { return v.node && v.node->what == verb::source_file; }
+// How many rows others have is known once they have been read.
+bool knows_its_rows(const vertex& v) {
+  return data::is_columnar(static_cast<const data::file_source*>(v.node->options.get())->format);
+}
 
 bool can_stream(const vertex& v) {
   if (v.engine != "cpu" || v.moves) return false;
@@ -148,7 +153,8 @@ class marking {
     }
   }
   bool reads_as_they_come(const vertex& v, const edge& e) {
-    if (!can_stream(v) || is_file(v) || looks_up_keys(v) || !v.shares.empty() || v.kept_if_it_fits || !can_be_copied(v.row())) return false;
+    if (is_file(v) && !knows_its_rows(v)) return false;
+    if (!can_stream(v) || looks_up_keys(v) || !v.shares.empty() || v.kept_if_it_fits || !can_be_copied(v.row())) return false;
     if (runs_in_[&v] != static_cast<const void*>(&graph_->top) || !together(v, e.reader)) return false;
     if (!e.reader) return how_ != reading::whole;
     const bool loop = e.reader->node && e.reader->node->what == verb::do_while;

@@ -1,4 +1,6 @@
 // Files as sources and as sinks: the nodes of read_csv and its like, and what write_csv and its like run.
+#include "runtime/file_nodes.hpp"
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,71 +14,80 @@
 #include "data/file_source.hpp"
 #include "data/json_writer.hpp"
 #include "data/output_folder.hpp"
+#include "data/partitioned_writer.hpp"
 #include "runtime/execution.hpp"
 #include "runtime/stream_rows.hpp"
 #include "runtime/written_rows.hpp"
 
-namespace query::detail {
+namespace query::runtime {
 
 namespace {
 
 using data::file_format;
+using detail::call_site;
+using detail::pipe;
+using detail::settings;
 
 // The writer's own errors; those of the query are placed by now.
 template <class F> decltype(auto) placed(call_site where, F f) {
   try {
     return f();
-  } catch (const unplaced_error& e) {
-    fail_at(e, where);
+  } catch (const detail::unplaced_error& e) {
+    detail::fail_at(e, where);
   }
 }
 
-void write_file(const pipe& p, const settings& s, const std::string& path, file_format format, const csv_options& options,
-                call_site where) {
-  const auto session = runtime::session_of(s);
-  const auto writer = placed(where, [&] { return runtime::writer_of(format, path, options, p.node->row, *session->cpu); });
-  stream_rows(p, s, nullptr, [](std::uint64_t) {}, [&](const row_block& b) {
+void write_one(const pipe& p, const settings& s, const std::string& path, const data::folder_sink& how, call_site where) {
+  const auto session = session_of(s);
+  const auto writer = placed(where, [&] { return writer_of(how, path, p.node->row, *session->cpu); });
+  detail::stream_rows(p, s, nullptr, [](std::uint64_t) {}, [&](const detail::row_block& b) {
     placed(where, [&] { writer->write(b.rows, b.n); });
     return true;
-  }, data::writing_verb(format).data(), where);
+  }, data::writing_verb(how.format).data(), where);
   placed(where, [&] { writer->finish(false); });
 }
 
-void write_folder(const pipe& p, const settings& s, const std::string& path, file_format format, const csv_options& options,
-                  call_site where) {
+void write_folder(const pipe& p, const settings& s, const std::string& path, data::folder_sink sink, call_site where) {
   const auto folder = placed(where, [&] {
-    if (format == file_format::csv) {
-      data::check_options(options, "write_csv");
-      data::check_csv_row(p.node->row, data::leaf_columns(p.node->row), options, "write_csv");
-    } else if (format == file_format::json_lines) {
-      (void)data::checked_json_shape(p.node->row, data::json_options_of(options, unknown_fields::ignore));
+    if (sink.format == file_format::csv) {
+      data::check_options(sink.options, "write_csv");
+      data::check_csv_row(p.node->row, data::leaf_columns(p.node->row), sink.options, "write_csv");
+    } else if (sink.format == file_format::json_lines) {
+      (void)data::checked_json_shape(p.node->row, data::json_options_of(sink.options, unknown_fields::ignore));
     }
-    return std::make_unique<data::output_folder>(path, format);
+    data::check_partition_by(p.node->row, sink.columnar.partition_by, data::writing_verb(sink.format));
+    return std::make_unique<data::output_folder>(path, sink.format);
   });
-  const data::folder_sink sink{format, options, folder->staging(), place_of(where)};
-  runtime::execution e(p, s, "rows", planner::reading::written, {}, data::writing_verb(format).data(), where);
+  sink.folder = folder->staging();
+  sink.place = detail::place_of(where);
+  execution e(p, s, "rows", planner::reading::written, {}, data::writing_verb(sink.format).data(), where);
   int times = 0;
-  const std::vector<data::written_file> files = e.read([&] {
+  const std::vector<std::vector<data::written_file>> files = e.read([&] {
     if (e.partitions) return e.partitions->write(sink);
-    return std::vector{runtime::write_rows(*e.graph, sink, "alone-" + std::to_string(++times), *e.session->cpu, e.context)};
+    std::vector<std::vector<data::written_file>> written;
+    written.push_back(write_rows(*e.graph, sink, "alone-" + std::to_string(++times), *e.session->cpu, e.context));
+    return written;
   });
   placed(where, [&] { folder->commit(files); });
   std::uint64_t rows = 0;
-  for (const data::written_file& f : files) rows += f.rows;
+  for (const auto& of_partition : files)
+    for (const data::written_file& f : of_partition) rows += f.rows;
   e.gave(rows);
   e.finished();
-  runtime::note_selectivity(e.graph->result, rows, e.context);
+  note_selectivity(e.graph->result, rows, e.context);
 }
 
-void write_either(const pipe& p, const settings& s, const std::string& path, file_format format, const csv_options& options,
-                  call_site where) {
-  if (data::output_folder::names(path)) write_folder(p, s, path, format, options, where);
-  else write_file(p, s, path, format, options, where);
+}  // namespace
+
+void write_file(const pipe& p, const settings& s, const std::string& path, data::folder_sink how, call_site where) {
+  if (data::output_folder::names(path)) write_folder(p, s, path, std::move(how), where);
+  else if (how.columnar.partition_by.empty()) write_one(p, s, path, how, where);
+  else detail::fail(data::writing_verb(how.format), ".partition_by writes a folder: end the path with '/': " + path, where);
 }
 
-std::shared_ptr<const logical> file_node(const file_paths& files, data::file_source source, const ir::type* row, call_site where) {
-  auto n = std::make_shared<logical>();
-  n->what = verb::source_file;
+std::shared_ptr<const detail::logical> file_node(const file_paths& files, data::file_source source, const ir::type* row, call_site where) {
+  auto n = std::make_shared<detail::logical>();
+  n->what = detail::verb::source_file;
   const std::vector<std::string>& all = files.all();
   std::string first = all.empty() ? "" : all.front();
   if (const std::size_t slash = first.find_last_not_of('/'); slash != std::string::npos)
@@ -90,16 +101,21 @@ std::shared_ptr<const logical> file_node(const file_paths& files, data::file_sou
   return n;
 }
 
-}  // namespace
+}  // namespace query::runtime
+
+namespace query::detail {
+
+using data::file_format;
+using runtime::file_node;
 
 void write_csv_file(const pipe& p, const settings& s, const std::string& path, const void* options, call_site where) {
-  write_either(p, s, path, file_format::csv, *static_cast<const csv_options*>(options), where);
+  runtime::write_file(p, s, path, {file_format::csv, *static_cast<const csv_options*>(options), {}, {}}, where);
 }
 void write_json_file(const pipe& p, const settings& s, const std::string& path, const json_options& options, call_site where) {
-  write_either(p, s, path, file_format::json_lines, data::shared_options_of(options), where);
+  runtime::write_file(p, s, path, {file_format::json_lines, data::shared_options_of(options), {}, {}}, where);
 }
 void write_binary_file(const pipe& p, const settings& s, const std::string& path, call_site where) {
-  write_either(p, s, path, file_format::binary, {}, where);
+  runtime::write_file(p, s, path, {file_format::binary, {}, {}, {}}, where);
 }
 
 std::shared_ptr<const logical> csv_source(const file_paths& files, const void* options, const ir::type* row, call_site where) {

@@ -47,7 +47,7 @@ class partitions {
   virtual std::string repairs() const = 0;                             // what was lost and computed again in this run; "": nothing
   virtual void count_pieces() = 0;                                     // of all partitions, as the first one's
   virtual void fold(detail::fold_kind k, detail::fold_state& state) = 0;  // the result's rows, of all its partitions
-  virtual std::vector<data::written_file> write(const data::folder_sink& to) = 0;  // the same rows: a file for each partition
+  virtual std::vector<std::vector<data::written_file>> write(const data::folder_sink& to) = 0;  // the same rows: files of each partition
   // Before leads(). The rows of this gathering vertex, which the result alone reads, are handed on as they come: run() waits for none, and
   // next_rows() makes those that come next the vertex's table. It is false when there are no more.
   virtual void hand_on(const planner::vertex* v) = 0;

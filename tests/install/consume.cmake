@@ -7,7 +7,7 @@ set(prefix "${work}/prefix")
 set(build "${work}/build")
 file(REMOVE_RECURSE "${prefix}" "${build}")
 
-set(arguments -D CMAKE_CXX_COMPILER=${compiler})
+set(arguments -D CMAKE_CXX_COMPILER=${compiler} -D QUERY_ARROW=${arrow} -D QUERY_PYTHON=${python})
 if(launcher)
   set(ENV{CCACHE_SLOPPINESS} pch_defines,time_macros)  # as in the library's own CMakeLists.txt
   list(APPEND arguments -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher})
@@ -21,3 +21,9 @@ endif()
 step("${CMAKE_COMMAND}" -G "${generator}" -S "${CMAKE_CURRENT_LIST_DIR}/${way}" -B "${build}" ${arguments})
 step("${CMAKE_COMMAND}" --build "${build}")
 step("${build}/consumer")
+# Where the library was built with query::arrow, its users get that too.
+if(EXISTS "${build}/arrow_consumer")
+  step("${CMAKE_COMMAND}" -E chdir "${build}" ./arrow_consumer)
+elseif(arrow)
+  message(FATAL_ERROR "the project has no target query::arrow")
+endif()

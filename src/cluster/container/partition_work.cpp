@@ -145,6 +145,12 @@ void put_sink(byte_writer& to, const data::folder_sink& sink) {
   }
   to.put_text(sink.folder);
   to.put_text(sink.place);
+  to.put(sink.columnar.group_rows);
+  to.put(sink.columnar.compression);
+  to.put(sink.columnar.level);
+  to.put(std::uint8_t{sink.columnar.has_level});
+  to.put(static_cast<std::uint32_t>(sink.columnar.partition_by.size()));
+  for (const std::string& field : sink.columnar.partition_by) to.put_text(field);
 }
 data::folder_sink get_sink(byte_reader& from) {
   data::folder_sink sink;
@@ -160,17 +166,43 @@ data::folder_sink get_sink(byte_reader& from) {
   }
   sink.folder = from.get_text();
   sink.place = from.get_text();
+  sink.columnar.group_rows = from.get<std::uint64_t>();
+  sink.columnar.compression = from.get<std::uint8_t>();
+  sink.columnar.level = from.get<std::int32_t>();
+  sink.columnar.has_level = from.get<std::uint8_t>() != 0;
+  for (auto n = from.get<std::uint32_t>(); n; --n) sink.columnar.partition_by.push_back(from.get_text());
   return sink;
+}
+
+void put_written(byte_writer& to, const std::vector<data::written_file>& files) {
+  to.put(static_cast<std::uint64_t>(files.size()));
+  for (const data::written_file& f : files) {
+    to.put_text(f.name);
+    to.put(f.bytes);
+    to.put(f.rows);
+    to.put_text(f.folder);
+  }
+}
+std::vector<data::written_file> get_written(byte_reader& from) {
+  std::vector<data::written_file> files;
+  for (auto n = from.get<std::uint64_t>(); n; --n) {
+    data::written_file f;
+    f.name = from.get_text();
+    f.bytes = from.get<std::uint64_t>();
+    f.rows = from.get<std::uint64_t>();
+    f.folder = from.get_text();
+    files.push_back(std::move(f));
+  }
+  return files;
 }
 
 void partition_work::write(const task& t, task_result& r, byte_writer& answer) {
   byte_reader argument(t.argument);
   const data::folder_sink sink = get_sink(argument);
   const std::string name = written_name(argument.get_text(), t.id);
-  const data::written_file file = runtime::write_rows(*graph_, sink, name, *session_->cpu, *context_);
-  r.rows = file.rows;
-  answer.put_text(file.name);
-  answer.put(file.bytes);
+  const std::vector<data::written_file> files = runtime::write_rows(*graph_, sink, name, *session_->cpu, *context_);
+  for (const data::written_file& f : files) r.rows += f.rows;
+  put_written(answer, files);
 }
 
 void partition_work::of_file(const planner::vertex& v, const task& t, byte_writer& answer) {

@@ -44,6 +44,9 @@ runtime::heavy_keys get_heavy_keys(byte_reader& from, std::size_t receivers);
 // Where to a task writes rows.
 void put_sink(byte_writer& to, const data::folder_sink& sink);
 data::folder_sink get_sink(byte_reader& from);
+// And which files it has written.
+void put_written(byte_writer& to, const std::vector<data::written_file>& files);
+std::vector<data::written_file> get_written(byte_reader& from);
 
 // The parts of files have numbers of vertices of their own, behind those of the graph.
 inline std::uint64_t number_of_part(std::uint64_t vertex, const planner::machine_graph& g) { return vertex + g.vertices.size(); }

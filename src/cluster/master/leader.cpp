@@ -463,18 +463,17 @@ void leader::fold(detail::fold_kind k, detail::fold_state& state) {
   }
 }
 
-std::vector<data::written_file> leader::write(const data::folder_sink& to) {
+std::vector<std::vector<data::written_file>> leader::write(const data::folder_sink& to) {
   byte_writer argument;
   put_sink(argument, to);
   argument.put_text(std::to_string(++writes_) + "-");
   const step_id writes = step_of_result(work::write, {argument.take()});
   wait(writes);
-  std::vector<data::written_file> files;
+  std::vector<std::vector<data::written_file>> files;
   for (std::uint32_t p = 0; p < static_cast<std::uint32_t>(all_[0].graph->result_partitions); ++p) {
     const task_result& r = master_->result(writes, p);
     byte_reader answer(r.answer);
-    std::string name = answer.get_text();
-    files.push_back({std::move(name), answer.get<std::uint64_t>(), r.rows});
+    files.push_back(get_written(answer));
     if (p) progressed();
   }
   return files;

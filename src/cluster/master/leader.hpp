@@ -86,7 +86,7 @@ class leader final : public runtime::partitions {
   std::string repairs() const override;
   void count_pieces() override;
   void fold(detail::fold_kind k, detail::fold_state& state) override;
-  std::vector<data::written_file> write(const data::folder_sink& to) override;
+  std::vector<std::vector<data::written_file>> write(const data::folder_sink& to) override;
   void hand_on(const planner::vertex* v) override { handed_on_ = v; }
   bool next_rows() override;
 

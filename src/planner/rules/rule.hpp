@@ -50,6 +50,7 @@ void predicate_pushdown(rewriting& r);   // tests below sorts, sets, concatenati
 void limit_pushdown(rewriting& r);       // take(n) through verbs that keep order and number
 void top_k(rewriting& r);                // order and take: keep the best rows only
 void projection_pruning(rewriting& r);   // columns that nobody reads
+void row_group_pruning(rewriting& r);    // groups of a file's rows that no reader wants, by statistics
 void fuse_aggregate(rewriting& r);       // says which aggregates run inside the grouping
 void keep_invariants(rewriting& r);      // row-wise work of loops on rows that do not change
 void common_subplans(rewriting& r);      // says what is computed once for several readers

@@ -1,0 +1,76 @@
+# Finds Arrow C++ with Parquet, as the target query::arrow_cpp: the system's CMake packages, else what a Python's pyarrow carries. The
+# target is not there if there is neither. QUERY_ARROW_PYTHON is a Python with pyarrow, or empty.
+include_guard()
+include(CheckCXXSourceCompiles)
+
+# The first of these that can import pyarrow: $QUERY_PYTHON, the one of scripts/fetch_arrow_python, the PATH's.
+set(QUERY_ARROW_PYTHON "")
+set(QUERY_ARROW_FOLDERS "")
+foreach(python "${QUERY_PYTHON}" "$ENV{QUERY_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/../build/arrow_python/bin/python" python3)
+  if(QUERY_ARROW_PYTHON STREQUAL "" AND NOT "${python}" STREQUAL "")
+    execute_process(COMMAND "${python}" -c "import pyarrow, pyarrow.parquet as p; print(pyarrow.get_include(), pyarrow.get_library_dirs()[0], sep=';')"
+                    OUTPUT_VARIABLE folders OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+    if(failed EQUAL 0)
+      set(QUERY_ARROW_PYTHON "${python}")
+      set(QUERY_ARROW_FOLDERS "${folders}")
+    endif()
+  endif()
+endforeach()
+
+find_package(Arrow CONFIG QUIET)
+find_package(Parquet CONFIG QUIET)
+if(TARGET Arrow::arrow_shared AND TARGET Parquet::parquet_shared)
+  set(libraries Parquet::parquet_shared Arrow::arrow_shared)
+  set(includes "")
+  set(origin "${Arrow_DIR}")
+elseif(TARGET Arrow::arrow_static AND TARGET Parquet::parquet_static)
+  set(libraries Parquet::parquet_static Arrow::arrow_static)
+  set(includes "")
+  set(origin "${Arrow_DIR}")
+elseif(QUERY_ARROW_FOLDERS)
+  list(GET QUERY_ARROW_FOLDERS 0 includes)
+  list(GET QUERY_ARROW_FOLDERS 1 origin)
+  file(GLOB libraries "${origin}/libparquet.so.*" "${origin}/libarrow.so.*")
+  list(FILTER libraries INCLUDE REGEX "\\.so\\.[0-9]+$")
+  list(LENGTH libraries found)
+  if(NOT found EQUAL 2 OR NOT EXISTS "${includes}/parquet/arrow/reader.h")
+    set(libraries "")
+  endif()
+else()
+  set(libraries "")
+endif()
+
+# Wheels of old releases have another ABI of the standard library.
+if(libraries AND NOT TARGET query::arrow_cpp)
+  if(NOT "${QUERY_ARROW_CHECKED}" STREQUAL "${origin}")
+    unset(QUERY_ARROW_LINKS CACHE)
+  endif()
+  set(CMAKE_REQUIRED_LIBRARIES ${libraries})
+  set(CMAKE_REQUIRED_INCLUDES ${includes})
+  set(CMAKE_REQUIRED_FLAGS "-std=c++20")
+  set(CMAKE_REQUIRED_QUIET TRUE)
+  check_cxx_source_compiles("#include <arrow/status.h>
+                             #include <parquet/arrow/reader.h>
+                             int main() {
+                               parquet::arrow::FileReaderBuilder builder;
+                               return builder.OpenFile(std::string(\"none\")).ok() || arrow::Status::Invalid(std::string(\"x\")).ok();
+                             }" QUERY_ARROW_LINKS)
+  foreach(name LIBRARIES INCLUDES FLAGS QUIET)
+    unset(CMAKE_REQUIRED_${name})
+  endforeach()
+  set(QUERY_ARROW_CHECKED "${origin}" CACHE INTERNAL "")
+  if(QUERY_ARROW_LINKS)
+    # Projects that take the library by add_subdirectory link these too.
+    foreach(library IN LISTS libraries)
+      if(TARGET "${library}")
+        set_target_properties("${library}" PROPERTIES IMPORTED_GLOBAL TRUE)
+      endif()
+    endforeach()
+    add_library(query::arrow_cpp INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(query::arrow_cpp INTERFACE ${libraries})
+    target_include_directories(query::arrow_cpp SYSTEM INTERFACE ${includes})
+    message(STATUS "query::arrow: Arrow C++ of ${origin}")
+  else()
+    message(STATUS "query::arrow: the Arrow C++ of ${origin} cannot be linked here")
+  endif()
+endif()
