@@ -1,5 +1,5 @@
-// A file that takes its place when it is complete: written beside the target, without a name where the system has such files, and renamed at
-// the end. So a process that is killed leaves nothing.
+// A file that takes its place when it is complete: written beside the target, without a name where the system has such files, and renamed
+// at the end. So a process that is killed leaves nothing.
 //
 //   output_file file("out.csv", "write_csv");
 //   file.write(text);

@@ -21,6 +21,7 @@ using edge_query = query::Query<CapturedEdge>;
 
 constexpr auto begin_of = [](auto e) { return e.from; };
 constexpr auto end_of = [](auto e) { return e.to; };
+constexpr auto one_further = [](edge_query p) { return p.select([](auto x) { return query::make<CapturedEdge>(x.from + 1, x.to); }); };
 constexpr auto through = [](auto a, auto b) { return query::make<CapturedEdge>(a.from, b.to); };
 
 edges a_path(std::int32_t n) {
@@ -68,8 +69,8 @@ CONFORMS(captured_rows, a_condition_reads_rows_that_it_captured, "do_while", "va
   const edges rows{{0, 0}};
   const auto q = [&] {
     const edges stops{{7, 0}};
-    return source(e, rows).do_while([](edge_query p) { return p.select([](auto x) { return query::make<CapturedEdge>(x.from + 1, x.to); }); },
-                                    [stops](auto, auto next) { return query::value_of(next.join(stops, begin_of, begin_of)).count() == 0; }, 50);
+    return source(e, rows).do_while(
+        one_further, [stops](auto, auto next) { return query::value_of(next.join(stops, begin_of, begin_of)).count() == 0; }, 50);
   }();
   EXPECT_GT(overwrite(), 0u);
   EXPECT_ROWS(q.to_vector(), (edges{{7, 0}}));
@@ -79,10 +80,9 @@ CONFORMS(captured_rows, a_host_condition_keeps_what_it_captured, "do_while") {
   const edges rows{{0, 0}};
   const auto q = [&] {
     const std::set<std::int32_t> stops{9};
-    return source(e, rows).do_while([](edge_query p) { return p.select([](auto x) { return query::make<CapturedEdge>(x.from + 1, x.to); }); },
-                                    [stops](std::span<const CapturedEdge>, std::span<const CapturedEdge> next) {
-                                      return !stops.contains(next[0].from);
-                                    });
+    return source(e, rows).do_while(one_further, [stops](std::span<const CapturedEdge>, std::span<const CapturedEdge> next) {
+      return !stops.contains(next[0].from);
+    });
   }();
   EXPECT_GT(overwrite(), 0u);
   EXPECT_ROWS(q.to_vector(), (edges{{9, 0}}));

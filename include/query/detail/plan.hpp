@@ -269,7 +269,7 @@ struct logical : std::enable_shared_from_this<logical> {
   void (*gpu_call)(const void* g, gpu_apply_port& port) = nullptr;
   std::string checkpoint;                  // do_while, cached: name of files that outlive the program
   std::shared_ptr<const void> kept_as;     // cached: what sessions know its rows by; copies of the node, with more words, share it
-  std::shared_ptr<const void> made_by;     // do_while, cached of fork: the functions that gave plans, which may refer to what these captured
+  std::shared_ptr<const void> made_by;     // do_while, fork: their functions; the plans that these gave may refer to what they captured
   std::uint64_t slot = 0;                  // placeholder: which loop variable
   std::uint64_t previous_slot = 0, next_slot = 0;  // do_while: placeholders of its condition
   std::uint64_t most_rounds = 0;           // do_while; 0: as the condition says

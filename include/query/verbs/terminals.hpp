@@ -195,7 +195,8 @@ template <class Derived, class T> class terminals {
     const T& value = detail::row_of_given<T>(given);
     if constexpr (!check::contains::equal<T>()) return check::after_error{};
     else if constexpr (detail::operand<check::without_null_t<T>>)
-      return exists([value]<class R>(const R& r) requires check::comparable<R, T> { return static_cast<bool>(r == value); }, at, "contains");
+      return exists([value]<class R>(const R& r) requires check::comparable<R, T> { return static_cast<bool>(r == value); }, at,
+                    "contains");
     else return exists([value](const T& r) { return r == value; }, at, "contains");
   }
   template <class X> requires(!check::becomes_row<X, T>) bool contains(const X&) const { return check::contains::row<X, T>(); }
