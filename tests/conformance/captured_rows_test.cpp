@@ -13,7 +13,6 @@ namespace {
 
 struct CapturedEdge {
   std::int32_t from, to;
-  friend bool operator==(const CapturedEdge&, const CapturedEdge&) = default;
 };
 QUERY_RECORD(CapturedEdge, from, to);
 using edges = std::vector<CapturedEdge>;
