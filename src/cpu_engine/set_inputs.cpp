@@ -66,7 +66,10 @@ input_rows first_rows_of_parts(const planner::vertex& v, std::size_t input, cons
   while (parts.run_next(p.row(), reduce, pieces) && kept * least <= rows) {
   }
   if (parts.ended()) return {side_by_side(std::move(pieces), p.row(), tasks), true};
-  if (auto all = p.as_table()) return {std::move(*all), false};
+  if (auto all = p.as_table()) {
+    static_cast<void>(collect_rest(p));  // of which nothing is new: the run has read all rows then
+    return {std::move(*all), false};
+  }
   rows_buffer before(p.row(), tasks.pool());
   for (piece& some : pieces) before.take_all(*some.own());
   return {collect_rest(p, std::move(before)), true};
