@@ -54,7 +54,7 @@ template <class S> struct released : S {
   }
 };
 
-// A file that is being written. What it throws, check_written() throws again, whatever Arrow makes of the failure.
+// A file that is being written. check_written() throws its exceptions again, whatever Arrow makes of the failure.
 class output_stream final : public arrow::io::OutputStream {
  public:
   explicit output_stream(data::output_file& to) : to_(&to) {}

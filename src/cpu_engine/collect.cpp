@@ -88,7 +88,7 @@ detail::table collect_in_place(pipeline& p, rows_buffer all, std::size_t n) {
   return std::move(all).to_table();
 }
 
-// Of a source whose length is known, those that have not run yet.
+// The rows of a source of known length that have not run yet.
 std::uint64_t rows_left(const pipeline& p) {
   const std::uint64_t n = *p.source_rows();
   return n - std::min<std::uint64_t>(n, p.next_part() * p.rows_a_part());

@@ -38,7 +38,7 @@ std::vector<std::size_t> wanted_fields(const planner::vertex& v) {
   return wanted;
 }
 
-// Of a file's bytes a group has as many as its share of the groups' bytes, so that each is in one part.
+// A group's share of the file's bytes is its share of all groups' bytes, so that each group is in one part.
 bool begins_within(const data::file_part& part, std::uint64_t before, std::uint64_t all, std::uint64_t bytes) {
   const double share = all ? static_cast<double>(before) / static_cast<double>(all) : 0;
   const auto begin = std::min(static_cast<std::uint64_t>(share * static_cast<double>(bytes)), bytes - 1);

@@ -299,7 +299,7 @@ std::optional<std::uint64_t> most_table_bytes_of_file(const planner::vertex& v, 
     for (const file_to_read& f : files) bytes += f.state.bytes;
     if (bytes < context.pool.limit() / most_packed) return std::nullopt;
     return most_table_bytes_of_columns(v, files);
-  } catch (const detail::unplaced_error&) {  // who reads it says so
+  } catch (const detail::unplaced_error&) {  // the reader reports it
     return std::nullopt;
   }
 }

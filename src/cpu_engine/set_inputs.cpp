@@ -13,7 +13,7 @@ namespace query::cpu {
 namespace {
 
 constexpr std::size_t least_rows = 2 * part_rows;  // of an input that is reduced
-// Of a part, for its first rows to be worth finding: numbers are found among all of them about as fast.
+// A part is reduced if it has so many rows for each key: numbers are found among all rows about as fast.
 constexpr std::size_t least_rows_a_key = 16, least_rows_a_key_on_heap = 4;
 
 // The first row of each key of one part. Blocks come in order.

@@ -51,9 +51,9 @@ class columnar_fields {
   // The values of a group take about so many bytes of memory.
   std::size_t bytes_of(const columnar_file& file, std::size_t group, std::size_t field) const;
   bool has_column(std::size_t field) const { return places_[field].column != no_column; }
-  // Of a field that has one. A null where the field takes none, data that are damaged: a user_error, unplaced.
+  // The values of a field that has a column. Damaged data, and a null that the field does not take, are a user_error, unplaced.
   columnar_values read(columnar_file& file, std::size_t group, std::size_t field) const;
-  // Of a field that has no column the values are null.
+  // The values of a field without a column are null.
   void convert(std::size_t field, const columnar_values* values, std::size_t first, std::size_t n, std::byte* rows) const;
   // May rows of the group pass?
   bool may_pass(const columnar_file& file, std::size_t group, const row_tests& tests) const;

@@ -16,7 +16,7 @@ struct folder_value {
   std::string text;
   bool null = false;
 };
-// What a folder of the path says of a column: ".../column=value/file".
+// The value of a column that a folder of the path names: ".../column=value/file".
 std::optional<folder_value> value_in_path(std::string_view path, std::string_view column);
 
 // Appends "column=value"; `value`: of such a type, or of an optional of it.

@@ -38,7 +38,7 @@ struct row_test {
 // Rows are wanted for which all tests of one of the lists hold. No list: all rows are.
 using row_tests = std::vector<std::vector<row_test>>;
 
-// What is known of the values of a field in some rows.
+// The known bounds of a field's values in some rows.
 struct value_range {
   std::optional<test_value> least = {}, most = {};  // of those that are neither null nor NaN; bounds at least
   std::optional<std::uint64_t> nulls = {};

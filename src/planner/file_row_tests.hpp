@@ -1,4 +1,4 @@
-// What a predicate says of single fields of a row: comparisons with constants, which statistics of a file can answer.
+// The comparisons of single fields with constants in a predicate, which statistics of a file can answer.
 //
 //   row_tests_of(trace.root, row);     // t.price > 5 && f(t)  ->  {{price > 5}}: all rows that pass the predicate pass one of the lists
 #pragma once

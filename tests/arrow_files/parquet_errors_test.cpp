@@ -113,7 +113,7 @@ TEST_F(parquet_errors, of_writing) {
             "write_parquet: a row group has at least one row: .row_group_rows is 0");
   EXPECT_EQ(error_of([&] { query::write_arrow_file(q, at("t.arrow"), {.compression = query::file_compression::gzip}); }),
             "write_arrow_file: t.arrow: Arrow IPC files are compressed by lz4 or zstd; choose one of these, or none");
-  // What was there stays, and nothing else does.
+  // The old file stays, and there is no other one.
   EXPECT_THROW(query::write_parquet(q.select([](const maybe_price& p) {
     if (p.id == 5) throw std::logic_error("five");
     return p;
