@@ -61,7 +61,7 @@ std::vector<bench::question> questions(const std::string& path, std::int64_t row
   const std::int64_t late = rows - rows / 20;
   const auto by_symbol = [](const auto& q) {
     return q.group_by([](auto t) { return t.symbol; }).select([](auto g) {
-      return of_symbol{g.key(), g.sum([](auto t) { return t.price * t.quantity; }), g.count()};
+      return query::make<of_symbol>(g.key(), g.sum([](auto t) { return t.price * t.quantity; }), g.count());
     });
   };
   return {
@@ -69,10 +69,10 @@ std::vector<bench::question> questions(const std::string& path, std::int64_t row
       bench::make<1, 2>("filter_group", by_symbol(trades.where([](auto t) { return t.price > 900.0 && t.venue < 8; }))),
       bench::make<1, 2>("recent_group", by_symbol(trades.where([late](auto t) { return t.time >= late; }))),
       bench::make<0, 1>("two_columns", trades.group_by([](auto t) { return t.venue; }).select([](auto g) {
-        return of_venue{g.key(), g.sum([](auto t) { return std::int64_t{t.quantity}; })};
+        return query::make<of_venue>(g.key(), g.sum([](auto t) { return t.quantity; }));
       })),
       bench::make<0, 1>("filter", trades.where([](auto t) { return t.price > 1000.0; }).select([](auto t) {
-        return priced{t.time, t.price};
+        return query::make<priced>(t.time, t.price);
       })),
   };
 }
