@@ -68,7 +68,7 @@ TEST_F(csv_writer_test, the_target_appears_when_finished_and_not_before) {
     const auto rows = stocks();
     for (int i = 0; i < 100'000; ++i) writer.write(rows.data(), rows.size());
     EXPECT_EQ(text_of(), "before");
-    EXPECT_EQ(files(), 2u);
+    EXPECT_LE(files(), 2u) << "a temporary file, where files need names";
   }
   EXPECT_EQ(text_of(), "before");
   EXPECT_EQ(files(), 1u) << "the temporary file is gone";
