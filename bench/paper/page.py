@@ -6,6 +6,7 @@
 import json
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from table import SIZES, Results, lines_of_code
@@ -128,7 +129,7 @@ bench/paper/check                                   # compares answers with thos
 Machine: {where}.
 All numbers are medians of one run of `bench/paper/run` on {machine['date']}, commit {machine['commit']},
 {machine['compiler']}{", CUDA " + machine["cuda"].lstrip("V") if gpu else ""}. `bench/paper/page.py` wrote this page.
-{machine.get("note", "")}
+{textwrap.fill(machine.get("note", ""), 120)}
 
 ## Times, largest sizes
 
