@@ -6,6 +6,7 @@
 
 #include "ir/analysis.hpp"
 #include "ir/visit.hpp"
+#include "planner/number_predicate.hpp"
 #include "planner/rules/expressions.hpp"
 
 namespace query::planner {
@@ -34,31 +35,9 @@ std::optional<std::string> field_at(const ir::type* row, std::size_t offset, con
 
 bool is_scalar(const ir::type* t) { return ir::is_arithmetic(t->k) || t->k == kind::string; }
 
-// Every value of `from` is a value of `to`, and they are in the same order.
-bool widens(kind from, kind to) {
-  const auto bytes = [](kind k) {
-    switch (k) {
-      case kind::boolean:
-      case kind::i8:
-      case kind::u8: return 1;
-      case kind::i16:
-      case kind::u16: return 2;
-      case kind::i32:
-      case kind::u32:
-      case kind::f32: return 4;
-      default: return 8;
-    }
-  };
-  if (from == to) return true;
-  if (ir::is_floating(from)) return to == kind::f64;
-  if (ir::is_floating(to)) return bytes(from) < bytes(to);
-  if (ir::is_signed_integer(from)) return ir::is_signed_integer(to) && bytes(from) < bytes(to);
-  return bytes(from) < bytes(to);
-}
-
-class reading {
+class predicate_reading {
  public:
-  explicit reading(const ir::type* row) : row_(row) {}
+  explicit predicate_reading(const ir::type* row) : row_(row) {}
 
   // What rows pass for which the expression is `wanted`.
   row_tests of(const node* n, bool wanted, int depth = 0) const {
@@ -112,7 +91,7 @@ class reading {
   std::optional<std::string> operand(const node* n) const {
     if (!is_scalar(n->type)) return std::nullopt;
     if (n->what == op::cast)
-      return ir::is_arithmetic(n->kids[0]->type->k) && widens(n->kids[0]->type->k, n->type->k) ? operand(n->kids[0]) : std::nullopt;
+      return ir::is_arithmetic(n->kids[0]->type->k) && holds_all(n->kids[0]->type->k, n->type->k) ? operand(n->kids[0]) : std::nullopt;
     return field_of(n->what == op::value ? n->kids[0] : n);
   }
   static std::optional<test_value> constant(const node* n) {
@@ -181,7 +160,7 @@ row_tests either(const row_tests& a, const row_tests& b) {
   return all;
 }
 
-row_tests row_tests_of(const node* predicate, const ir::type* row) { return reading(row).of(predicate, true); }
+row_tests row_tests_of(const node* predicate, const ir::type* row) { return predicate_reading(row).of(predicate, true); }
 
 bool may_be_left_out(const node* part, bool tested) {
   if (!tested && ir::contains(part, op::value)) return false;

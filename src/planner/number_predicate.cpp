@@ -26,7 +26,8 @@ std::size_t bytes_of(kind k) {
   }
 }
 
-// Every value of `from` is a value of `to`.
+}  // namespace
+
 bool holds_all(kind from, kind to) {
   if (from == to) return true;
   if (ir::is_floating(from)) return to == kind::f64;
@@ -35,6 +36,8 @@ bool holds_all(kind from, kind to) {
   if (sign) return ir::is_signed_integer(to) && bytes_of(from) < bytes_of(to);
   return bytes_of(from) < bytes_of(to) || (from == kind::boolean && to == kind::u8);
 }
+
+namespace {
 
 // A conversion that kernels have: of integers and bools to what C++ compares numbers as, and of float to double.
 bool converts(kind from, kind to) {

@@ -14,6 +14,9 @@
 
 namespace query::planner {
 
+// Is every value of `from` a value of `to`? They are in the same order then.
+bool holds_all(ir::kind from, ir::kind to);
+
 // A number of each row, or a constant.
 struct number_operand {
   std::size_t column = 0;         // of the rows' schema
